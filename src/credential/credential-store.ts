@@ -1,0 +1,35 @@
+// Port: credentials at rest, sealed. Filled by store/. Nothing here can open one; vault.ts does.
+import type { ServerId, TenantId } from '../shared/id.ts';
+
+export interface StoredCredential {
+  readonly tenantId: TenantId;
+  readonly serverId: ServerId;
+  /** As `ownerKey` gives it. */
+  readonly owner: string;
+  readonly kind: 'secret';
+  /** Grows with each write, never reused for the same key. */
+  readonly version: string;
+  /** What it may be sent to; a credential whose binding differs from the server's is not used. */
+  readonly binding: string;
+  readonly sealed: Buffer;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+}
+
+export interface CredentialStore {
+  find(tenantId: TenantId, serverId: ServerId, owner: string): Promise<StoredCredential | undefined>;
+  /** Replaces what is there; gives the new version. */
+  put(credential: Omit<StoredCredential, 'version' | 'updatedAt'>, now: number): Promise<string>;
+  remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<boolean>;
+  /** By (serverId, owner), after the cursor; at most `limit`. */
+  list(tenantId: TenantId, after: string | undefined, limit: number): Promise<{ items: readonly StoredCredential[]; next: string | undefined }>;
+  /** Current versions of the asked keys, those that exist. */
+  versions(keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[]): Promise<ReadonlyMap<string, string>>;
+}
+
+/** Port: wrapped data keys, one current per tenant. */
+export interface DataKeyStore {
+  list(tenantId: TenantId): Promise<readonly { id: string; wrapped: Buffer; masterKeyId: string }[]>;
+  /** Inserts unless the tenant has one already; gives whichever is there afterwards. */
+  ensure(tenantId: TenantId, key: { id: string; wrapped: Buffer; masterKeyId: string }): Promise<{ id: string; wrapped: Buffer; masterKeyId: string }>;
+}

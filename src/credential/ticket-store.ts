@@ -1,0 +1,24 @@
+// Port: sign-in tickets. A ticket grants nothing; it only says what a link is about. Filled by store/.
+import type { PrincipalId, ServerId, TenantId } from '../shared/id.ts';
+
+export interface Ticket {
+  readonly tenantId: TenantId;
+  /** SHA-256 of the ticket text; the text itself is only in the link. */
+  readonly hash: Buffer;
+  readonly principalId: PrincipalId;
+  readonly serverId: ServerId;
+  /** The server's credential binding when the link was made; a later edit makes the link stale. */
+  readonly binding: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+export interface TicketStore {
+  create(ticket: Ticket): Promise<void>;
+  /** Unused and unexpired at `now`, else undefined. */
+  find(hash: Buffer, now: number): Promise<Ticket | undefined>;
+  /** Marks it used, in one statement; undefined when it was used, expired or never there. */
+  consume(hash: Buffer, now: number): Promise<Ticket | undefined>;
+  /** Open tickets of one principal for one server, newest first. */
+  countOpen(tenantId: TenantId, principalId: PrincipalId, now: number): Promise<number>;
+}

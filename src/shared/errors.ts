@@ -1,0 +1,84 @@
+// One class tree for everything that goes wrong on purpose. `message` and `data` may be shown to
+// the agent; `cause` is for our own log only. The edges hold the table from code to wire.
+
+/** What the receiver of an error can do about it; see docs/reference/errors.md. */
+export type ErrorCode =
+  | 'unauthenticated'
+  | 'insufficient_scope'
+  | 'invalid_request'
+  | 'not_found'
+  | 'denied'
+  | 'approval_required'
+  | 'sign_in_required'
+  | 'credential_refused'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'stopping'
+  | 'upstream_unavailable'
+  | 'upstream_timeout'
+  | 'upstream_protocol'
+  | 'cancelled'
+  | 'internal';
+
+export class ProxyError extends Error {
+  readonly code: ErrorCode;
+  /** Safe to show; becomes part of the agent's answer. */
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { data?: Readonly<Record<string, unknown>> | undefined; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ProxyError';
+    this.code = code;
+    this.data = options.data;
+  }
+}
+
+/** The upstream said 401, or 403 that is not about scope. The request did not run (RFC 9110 §15.5.2). */
+export class CredentialRefusedError extends ProxyError {
+  /** The WWW-Authenticate value as it came, for discovery; never shown to an agent. */
+  readonly challenge: string | undefined;
+  readonly status: 401 | 403;
+
+  constructor(status: 401 | 403, challenge: string | undefined) {
+    super('credential_refused', 'The server refused the credential.');
+    this.name = 'CredentialRefusedError';
+    this.status = status;
+    this.challenge = challenge;
+  }
+}
+
+/** A person has to sign in at `url` before this can go on. */
+export class SignInRequiredError extends ProxyError {
+  readonly server: string;
+  readonly url: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+
+  constructor(server: string, url: string, expiresAt: number) {
+    super('sign_in_required', `Sign-in needed for ${server}. Ask the person to open ${url} and then try again.`, {
+      data: { server, url, expiresAt: new Date(expiresAt).toISOString() },
+    });
+    this.name = 'SignInRequiredError';
+    this.server = server;
+    this.url = url;
+    this.expiresAt = expiresAt;
+  }
+}
+
+/** Nothing of the request reached a running handler, so one more try is safe. */
+export class NotRunError extends ProxyError {
+  constructor(message: string, cause?: unknown) {
+    super('upstream_unavailable', message, { cause });
+    this.name = 'NotRunError';
+  }
+}
+
+/** Turns whatever was thrown into a ProxyError; unknown things become `internal` with their cause kept. */
+export function toProxyError(error: unknown): ProxyError {
+  if (error instanceof ProxyError) return error;
+  return new ProxyError('internal', 'Something went wrong inside the proxy.', { cause: error });
+}
