@@ -8,5 +8,13 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    coverage: {
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'html'],
+      // Where a missed branch is a hole in the wall between two tenants or two people.
+      thresholds: {
+        'src/{policy,credential,identity}/**': { branches: 95 },
+      },
+    },
   },
 });

@@ -18,6 +18,8 @@ export interface ServerStore {
   listTenantIds(): Promise<readonly TenantId[]>;
   /** Creates or replaces; gives the stored row with its new revision. */
   put(tenantId: TenantId, name: string, definition: unknown, enabled: boolean): Promise<ServerRow>;
+  /** Writes another definition only over the revision that was read; false when somebody was quicker. */
+  replaceDefinition(row: ServerRow, definition: unknown): Promise<boolean>;
   /** False when there was none. Tool lists and credentials of the server go with it. */
   remove(tenantId: TenantId, name: string): Promise<boolean>;
 }

@@ -12,8 +12,11 @@ export interface Hearing {
    * lost), already in the agent's words: its own progress token stands in it.
    */
   message(raw: string): void;
-  /** No more messages at hand for now: write out what was gathered. */
-  flush(): void;
+  /**
+   * No more messages at hand for now: write out what was gathered. A promise means that the agent
+   * reads slowly: nothing more should be read from the server until it resolves.
+   */
+  flush(): Promise<void> | undefined;
   /** Any sign of progress, also when the agent asked for none: restarts the call's timeout. */
   progress(): void;
 }

@@ -22,14 +22,28 @@ export interface CredentialStore {
   put(credential: Omit<StoredCredential, 'version' | 'updatedAt'>, now: number): Promise<string>;
   remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<boolean>;
   /** By (serverId, owner), after the cursor; at most `limit`. */
-  list(tenantId: TenantId, after: string | undefined, limit: number): Promise<{ items: readonly StoredCredential[]; next: string | undefined }>;
-  /** Current versions of the asked keys, those that exist. */
-  versions(keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[]): Promise<ReadonlyMap<string, string>>;
+  list(
+    tenantId: TenantId,
+    after: string | undefined,
+    limit: number,
+  ): Promise<{ items: readonly StoredCredential[]; next: string | undefined }>;
+  /** Current versions of the asked keys, those that exist, by `credentialKey`. */
+  versions(
+    keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[],
+  ): Promise<ReadonlyMap<string, string>>;
+}
+
+/** A NUL cannot occur in any part, so two different keys never meet. */
+export function credentialKey(key: { tenantId: TenantId; serverId: ServerId; owner: string }): string {
+  return `${key.tenantId}\u0000${key.serverId}\u0000${key.owner}`;
 }
 
 /** Port: wrapped data keys, one current per tenant. */
 export interface DataKeyStore {
   list(tenantId: TenantId): Promise<readonly { id: string; wrapped: Buffer; masterKeyId: string }[]>;
   /** Inserts unless the tenant has one already; gives whichever is there afterwards. */
-  ensure(tenantId: TenantId, key: { id: string; wrapped: Buffer; masterKeyId: string }): Promise<{ id: string; wrapped: Buffer; masterKeyId: string }>;
+  ensure(
+    tenantId: TenantId,
+    key: { id: string; wrapped: Buffer; masterKeyId: string },
+  ): Promise<{ id: string; wrapped: Buffer; masterKeyId: string }>;
 }

@@ -71,9 +71,16 @@ export class SignInRequiredError extends ProxyError {
 
 /** Nothing of the request reached a running handler, so one more try is safe. */
 export class NotRunError extends ProxyError {
-  constructor(message: string, cause?: unknown) {
-    super('upstream_unavailable', message, { cause });
+  /** False when trying again at once would be rude: the server asked to wait. */
+  readonly mayRetryNow: boolean;
+
+  constructor(message: string, options: { cause?: unknown; waitMs?: number | undefined; mayRetryNow?: boolean } = {}) {
+    super('upstream_unavailable', message, {
+      cause: options.cause,
+      data: options.waitMs === undefined ? undefined : { retryAfterMs: options.waitMs },
+    });
     this.name = 'NotRunError';
+    this.mayRetryNow = options.mayRetryNow ?? true;
   }
 }
 

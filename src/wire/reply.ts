@@ -2,15 +2,26 @@
 // agent's own is put in its place on the way out, and nothing else is touched.
 import { isUtf8 } from 'node:buffer';
 import { ProxyError } from '../shared/errors.ts';
-import { type Scanned, scan } from './scan.ts';
+import { findMember, type Scanned, scan } from './scan.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** JSON in plain ASCII, so that it may be put into text of any encoding, bytes seen as latin1 included. */
+export const asciiJson = (value: unknown): string =>
+  (JSON.stringify(value) ?? 'null').replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** Parts that make up a message when written one after another. */
 export type Parts = readonly (Buffer | string)[];
+
+/** A change to the bytes: `remove` of them at `at` give way to `text`. */
+export interface Edit {
+  readonly at: number;
+  readonly remove: number;
+  readonly text: string;
+}
 
 const broken = (why: string): ProxyError => new ProxyError('upstream_protocol', `The server's answer is ${why}.`);
 
@@ -62,9 +73,19 @@ export class Reply {
     return parseObject(this.bytes)[this.isError ? 'error' : 'result'];
   }
 
+  /** Where member `key` of the result's object has its value; undefined when it has none of its own. */
+  memberAt(key: string): number | undefined {
+    return this.objectAt === undefined ? undefined : findMember(this.bytes, this.objectAt, key);
+  }
+
   /** Bytes of the payload at most: the message without what stands before the payload. */
   get payloadBytes(): number {
     return this.bytes.length - (this.#scanned.payload ?? 0);
+  }
+
+  /** The same answer with another result. */
+  withResult(result: JsonObject): Reply {
+    return Reply.of(Number(this.idText), { result });
   }
 
   /** Whether `"name"` occurs anywhere; no means certainly absent, yes may be in a text. */
@@ -72,32 +93,42 @@ export class Reply {
     return this.bytes.indexOf(`"${name}"`) >= 0;
   }
 
-  /**
-   * The message with the agent's id, and with `members` (JSON text such as `"a":1`) put first into a
-   * result that is an object. Members must not be there already; see `mentions`.
-   */
-  parts(idText: string, members = ''): Parts {
-    const { id, payload } = this.#scanned;
-    if (id === undefined || payload === undefined) return [this.bytes];
-    const insert = members !== '' && this.bytes[payload] === 0x7b ? this.#insertAt(payload + 1, members) : undefined;
-    if (insert === undefined) return [this.bytes.subarray(0, id.start), idText, this.bytes.subarray(id.end)];
-    const first = id.start < insert.at;
-    const [a, b] = first ? [id, insert.span] : [insert.span, id];
-    const [textA, textB] = first ? [idText, insert.text] : [insert.text, idText];
-    return [this.bytes.subarray(0, a.start), textA, this.bytes.subarray(a.end, b.start), textB, this.bytes.subarray(b.end)];
+  /** Where the result's object begins; undefined when the result is no object. */
+  get objectAt(): number | undefined {
+    const at = this.#scanned.payload;
+    return at !== undefined && this.bytes[at] === 0x7b ? at : undefined;
   }
 
-  #insertAt(at: number, members: string): { at: number; span: { start: number; end: number }; text: string } {
-    let next = at;
-    while (this.bytes[next] === 0x20 || this.bytes[next] === 0x0a || this.bytes[next] === 0x0d || this.bytes[next] === 0x09) next++;
-    const isEmpty = this.bytes[next] === 0x7d;
-    return { at, span: { start: at, end: at }, text: isEmpty ? members : `${members},` };
+  /** An edit that puts members (JSON text such as `"a":1`) first into the object that begins at `at`. */
+  insertInto(at: number, members: string): Edit {
+    if (members === '') return { at: at + 1, remove: 0, text: '' };
+    let next = at + 1;
+    while (isBlank(this.bytes[next])) next++;
+    return { at: at + 1, remove: 0, text: this.bytes[next] === 0x7d ? members : `${members},` };
+  }
+
+  /** The message with the agent's id in place of ours, and with the edits made. */
+  parts(idText: string, edits: readonly Edit[] = []): Parts {
+    const { id } = this.#scanned;
+    if (id === undefined) return [this.bytes];
+    const own = { at: id.start, remove: id.end - id.start, text: idText };
+    if (edits.length === 0) return [this.bytes.subarray(0, own.at), idText, this.bytes.subarray(id.end)];
+    const parts: (Buffer | string)[] = [];
+    let from = 0;
+    for (const edit of [own, ...edits].sort((a, b) => a.at - b.at)) {
+      parts.push(this.bytes.subarray(from, edit.at), edit.text);
+      from = edit.at + edit.remove;
+    }
+    parts.push(this.bytes.subarray(from));
+    return parts;
   }
 }
 
+const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
 function endsAsObject(bytes: Buffer): boolean {
   let at = bytes.length - 1;
-  while (at > 0 && (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09)) at--;
+  while (at > 0 && isBlank(bytes[at])) at--;
   return bytes[at] === 0x7d;
 }
 

@@ -109,3 +109,31 @@ function finish(kind: 'result' | 'error', id: Span | undefined, payload: number,
   if (id === undefined || method !== undefined) return undefined;
   return { kind, id, payload, method: undefined };
 }
+
+/**
+ * Where the value of member `key` begins in the object at `at`, by walking its bytes; undefined when the
+ * object has no such member of its own. Nested objects are passed over.
+ */
+export function findMember(bytes: Buffer, at: number, key: string): number | undefined {
+  if (bytes[at] !== OPEN) return undefined;
+  const wanted = Buffer.from(`"${key}"`);
+  let depth = 0;
+  let isKey = true;
+  for (let i = at; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === QUOTE) {
+      const end = endOfString(bytes, i);
+      if (end < 0) return undefined;
+      if (depth === 1 && isKey && end - i === wanted.length && bytes.compare(wanted, 0, wanted.length, i, end) === 0) {
+        const colon = skipBlanks(bytes, end);
+        return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : undefined;
+      }
+      i = end - 1;
+    } else if (byte === OPEN || byte === 0x5b) depth++;
+    else if (byte === CLOSE || byte === 0x5d) {
+      if (--depth === 0) return undefined;
+    } else if (depth === 1 && byte === COLON) isKey = false;
+    else if (depth === 1 && byte === COMMA) isKey = true;
+  }
+  return undefined;
+}

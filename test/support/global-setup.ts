@@ -1,1 +1,48 @@
-export default function setup(): void {}
+// One PostgreSQL for the whole run, with one migrated database that every test file gets a copy of.
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { createLogger } from '../../src/shared/logger.ts';
+import { startEmbeddedPostgres } from '../../src/store/embedded.ts';
+import { migrate } from '../../src/store/migrate.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server's maintenance database. */
+    readonly postgresUrl: string;
+    readonly templateDatabase: string;
+  }
+}
+
+const TEMPLATE = 'keybearer_template';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const logger = createLogger('silent');
+  const dataDir = await mkdtemp(join(tmpdir(), 'keybearer-test-'));
+  // When we are root the server runs as another user, who has to get through.
+  await chmod(dataDir, 0o711);
+  const server = await startEmbeddedPostgres({ dataDir, logger, fsync: false });
+  await createTemplate(server.url);
+  await migrate(withDatabase(server.url, TEMPLATE), logger);
+  project.provide('postgresUrl', withDatabase(server.url, 'postgres'));
+  project.provide('templateDatabase', TEMPLATE);
+  return async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
+
+async function createTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${TEMPLATE}`);
+  await client.end();
+}
+
+function withDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}

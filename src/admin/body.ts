@@ -1,0 +1,72 @@
+// Request bodies: unknown JSON in, a checked value out, or every problem with its path.
+import { z } from 'zod';
+import { memberPath } from '../catalog/definition-shape.ts';
+import type { Problem } from '../catalog/upstream-server.ts';
+import { AdminProblem, invalid, invalidAt } from './problem.ts';
+
+const MAX_DEPTH = 64;
+
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw invalid(result.error.issues.flatMap(toProblems));
+}
+
+/** zod names types and limits, never the value that broke them. */
+function toProblems(issue: z.core.$ZodIssue): readonly Problem[] {
+  const path = toPath(issue.path);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ path: memberPath(path, key), message: 'is not known' }));
+  return [{ path, message: issue.message }];
+}
+
+function toPath(parts: readonly PropertyKey[]): string {
+  return parts.reduce<string>(
+    (path, part) => (typeof part === 'number' ? `${path}[${String(part)}]` : memberPath(path, String(part))),
+    '$',
+  );
+}
+
+/** Before anything recursive or the database sees it: JSON.parse takes what crashes those (T26). */
+export function requireSound(body: unknown): void {
+  let level: readonly unknown[] = [body];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH)
+      throw new AdminProblem(400, `The body is nested more than ${String(MAX_DEPTH)} levels deep.`);
+    if (level.some(isUnstorable))
+      throw invalidAt('$', 'has a NUL character, or half of a character, in one of its texts');
+    level = level.flatMap(partsOf);
+  }
+}
+
+function partsOf(value: unknown): readonly unknown[] {
+  return typeof value === 'object' && value !== null
+    ? [...Object.keys(value), ...(Object.values(value) as unknown[])]
+    : [];
+}
+
+/** PostgreSQL takes neither in JSON nor in text. */
+function isUnstorable(value: unknown): boolean {
+  return typeof value === 'string' && /[\0\p{Cs}]/u.test(value);
+}
+
+/** May be left out, or null, which says the same. */
+export const orNull = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+
+/** A line a person reads. */
+export const line = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must not have line breaks or control characters');
+
+/** Secrets travel there, so only TLS or this machine. */
+export const safeUrl = z.string().max(2048).refine(isSafeUrl, 'must be an https:// URL without user name and fragment');
+
+function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const isLocal = url.protocol === 'http:' && /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(url.hostname);
+  return (url.protocol === 'https:' || isLocal) && url.username === '' && url.password === '' && url.hash === '';
+}

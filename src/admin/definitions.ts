@@ -1,0 +1,67 @@
+// From the JSON of a PUT to what may be stored: checked in full, its literal secrets sealed.
+import { randomUUID } from 'node:crypto';
+import { parseDefinition } from '../catalog/definition.ts';
+import { isObject } from '../catalog/definition-shape.ts';
+import { openDefinition, type Seal, sealDefinition } from '../catalog/sealed-definition.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { ProxyError } from '../shared/errors.ts';
+import type { ServerId, TenantId } from '../shared/id.ts';
+import type { DefinitionRules } from './ports.ts';
+import { invalid, invalidAt } from './problem.ts';
+
+export interface Registration {
+  readonly tenantId: TenantId;
+  readonly name: string;
+  readonly definition: unknown;
+  /** The stored definition, if the server is there already. */
+  readonly previous: unknown;
+}
+
+/** Throws a 422 with every problem; a `command` is one, whoever asks (T29). Nothing is sealed before all holds. */
+export async function prepareDefinition(
+  rules: DefinitionRules,
+  registration: Registration,
+): Promise<{ readonly sealed: unknown; readonly enabled: boolean }> {
+  if (!isObject(registration.definition)) throw invalidAt('$', 'must be an object');
+  const { seal, open } = rules.secretsOf(registration.tenantId, registration.name);
+  const typed = new Map<string, string>();
+  const draft = await sealOr422(registration, async (path, value) => {
+    typed.set(path, value);
+    return '';
+  });
+  const plain = await openDefinition(draft, async (path, sealed) => typed.get(path) ?? (await open(path, sealed)));
+  const server = checked(rules, registration, plain);
+  return { sealed: await sealOr422(registration, seal), enabled: server.enabled };
+}
+
+function checked(
+  { mayUseHttp }: DefinitionRules,
+  { tenantId, name }: Registration,
+  definition: unknown,
+): UpstreamServer {
+  // The id is made by the table; here it only fills its place in a value that is thrown away.
+  const id = randomUUID() as ServerId;
+  const result = parseDefinition({
+    tenantId,
+    id,
+    name,
+    revision: '',
+    enabled: true,
+    source: 'table',
+    definition,
+    mayUseHttp,
+  });
+  if (!result.ok) throw invalid(result.problems);
+  return result.server;
+}
+
+/** A secret that cannot be kept is one more mistake in the body. */
+async function sealOr422({ definition, previous }: Registration, seal: Seal): Promise<unknown> {
+  try {
+    return await sealDefinition(definition, previous, seal);
+  } catch (error) {
+    if (!(error instanceof ProxyError) || error.code !== 'invalid_request') throw error;
+    const path = error.data?.['path'];
+    throw invalidAt(typeof path === 'string' ? `$.${path}` : '$', error.message);
+  }
+}

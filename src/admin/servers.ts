@@ -1,0 +1,89 @@
+// The servers of a tenant: those it registered here, and, to read, those of the operator's file.
+import { maskDefinition } from '../catalog/sealed-definition.ts';
+import type { TenantId } from '../shared/id.ts';
+import { prepareDefinition } from './definitions.ts';
+import { pageOf, readPage } from './page.ts';
+import type { AdminDeps, RegisteredServer } from './ports.ts';
+import { AdminProblem, conflict, notFound } from './problem.ts';
+import { type AdminRoute, type Answer, done, ok, type TenantRequest } from './route.ts';
+
+type Deps = Pick<AdminDeps, 'servers' | 'directory' | 'definitions'>;
+
+export function serverRoutes(deps: Deps): readonly AdminRoute[] {
+  const path = '/tenants/{tenant}/servers';
+  return [
+    { method: 'get', path, access: 'tenant', handle: (request) => listServers(deps, request) },
+    {
+      method: 'get',
+      path: `${path}/{name}`,
+      access: 'tenant',
+      handle: async ({ tenant, param }) => ok(toView(getServer(deps, tenant.id, param('name')))),
+    },
+    { method: 'put', path: `${path}/{name}`, access: 'tenant', handle: (request) => putServer(deps, request) },
+    { method: 'delete', path: `${path}/{name}`, access: 'tenant', handle: (request) => removeServer(deps, request) },
+  ];
+}
+
+export function getServer(
+  { directory }: Pick<AdminDeps, 'directory'>,
+  tenantId: TenantId,
+  name: string,
+): RegisteredServer {
+  const found = directory.find(tenantId, name);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+async function listServers({ directory }: Deps, { tenant, query }: TenantRequest): Promise<Answer> {
+  const page = pageOf(directory.list(tenant.id), ({ name }) => name, readPage(query));
+  return ok({ ...page, items: page.items.map(toView) });
+}
+
+async function putServer(deps: Deps, { tenant, param, body }: TenantRequest): Promise<Answer> {
+  const { servers, directory, definitions } = deps;
+  const name = param('name');
+  requireWritable(deps, tenant.id, name);
+  // From the table, not from memory: another node may have written a moment ago.
+  const previous = (await servers.list(tenant.id)).find((row) => row.name === name)?.definition;
+  const { sealed, enabled } = await prepareDefinition(definitions, {
+    tenantId: tenant.id,
+    name,
+    definition: body,
+    previous,
+  });
+  await servers.put(tenant.id, name, sealed, enabled);
+  await directory.refresh(tenant.id);
+  const stored = directory.find(tenant.id, name);
+  if (stored === undefined) throw new AdminProblem(409, 'The server was stored, and removed again by somebody else.');
+  return ok(toView(stored));
+}
+
+async function removeServer(deps: Deps, { tenant, param }: TenantRequest): Promise<Answer> {
+  const name = param('name');
+  requireWritable(deps, tenant.id, name);
+  if (!(await deps.servers.remove(tenant.id, name))) throw notFound();
+  await deps.directory.refresh(tenant.id);
+  return done;
+}
+
+function requireWritable({ directory }: Deps, tenantId: TenantId, name: string): void {
+  if (directory.find(tenantId, name)?.source === 'file')
+    throw conflict("This server is in the operator's file and can only be changed there.");
+}
+
+function toView(registered: RegisteredServer): Readonly<Record<string, unknown>> {
+  const { name, revision, enabled, source, status, definition, problems } = registered;
+  const { state, reason = null, toolCount } = status;
+  return {
+    name,
+    revision,
+    enabled,
+    source,
+    status: state,
+    reason,
+    toolCount,
+    lastError: state === 'unavailable' || state === 'invalid' ? reason : null,
+    ...(problems.length === 0 ? {} : { problems }),
+    definition: maskDefinition(definition),
+  };
+}

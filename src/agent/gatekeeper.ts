@@ -1,0 +1,54 @@
+// Host and Origin allowlists, looked at before anything of a request is read (2025-11-25 §transports,
+// security warning: Origin MUST be validated). An absent Origin is fine: agents are no browsers.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export interface GatekeeperOptions {
+  /** Origin of the public URL; undefined until the port is known. */
+  readonly publicUrl: () => string;
+  readonly allowedHosts: readonly string[] | undefined;
+  readonly allowedOrigins: readonly string[] | undefined;
+}
+
+export interface Gatekeeper {
+  /** Undefined when the request may go on; else the status to refuse it with. */
+  check(request: IncomingMessage): 400 | 403 | undefined;
+  /** For an allowed Origin: the headers that let its scripts read the answer. */
+  allowReading(request: IncomingMessage, response: ServerResponse): void;
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, MCP-Protocol-Version, Retry-After';
+
+const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase();
+
+export function createGatekeeper({ publicUrl, allowedHosts, allowedOrigins }: GatekeeperOptions): Gatekeeper {
+  const hosts = new Set((allowedHosts ?? []).map((host) => host.toLowerCase()));
+  const origins = new Set((allowedOrigins ?? []).map((origin) => origin.toLowerCase()));
+
+  const hostIsAllowed = (host: string): boolean => {
+    const lower = host.toLowerCase();
+    return LOOPBACK.has(hostName(lower)) || hosts.has(lower) || hosts.has(hostName(lower)) || lower === new URL(publicUrl()).host;
+  };
+
+  const originIsAllowed = (origin: string): boolean => {
+    const lower = origin.toLowerCase();
+    if (origins.has(lower) || lower === new URL(publicUrl()).origin) return true;
+    return URL.canParse(lower) && /^https?:/.test(lower) && LOOPBACK.has(new URL(lower).hostname);
+  };
+
+  return {
+    check(request) {
+      const { host, origin } = request.headers;
+      if (host === undefined) return 400;
+      if (!hostIsAllowed(host)) return 403;
+      return origin === undefined || originIsAllowed(origin) ? undefined : 403;
+    },
+    allowReading(request, response) {
+      const { origin } = request.headers;
+      if (origin === undefined) return;
+      response.setHeader('access-control-allow-origin', origin);
+      response.setHeader('vary', 'Origin');
+      response.setHeader('access-control-expose-headers', EXPOSED);
+    },
+  };
+}

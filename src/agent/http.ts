@@ -1,0 +1,62 @@
+// The express app: everything that is not MCP itself. The order of its parts is the order of this file.
+import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
+import { describeError, type Logger } from '../shared/logger.ts';
+import { resourceMetadata, WELL_KNOWN } from './protected-resource.ts';
+import { parseMcpRoute } from './route.ts';
+
+export interface HttpAppDeps {
+  readonly publicUrl: () => string;
+  /** Issuers whose tokens are taken on the route of this tenant; all tenants' when it names none. */
+  readonly issuersOf: (tenant: string | undefined) => Promise<readonly string[]>;
+  readonly isReady: () => Promise<boolean>;
+  readonly admin: Router;
+  readonly consent: Router;
+  readonly logger: Logger;
+}
+
+export function createHttpApp({ publicUrl, issuersOf, isReady, admin, consent, logger }: HttpAppDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  // Nobody's word on addresses is taken; the operator's front is configured, not believed.
+  app.set('trust proxy', false);
+
+  app.get('/healthz', (_request, response) => {
+    response.json({ status: 'alive' });
+  });
+  app.get('/readyz', async (_request, response) => {
+    const ready = await isReady();
+    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
+  });
+
+  app.use(WELL_KNOWN, async (request, response, next) => {
+    const base = new URL(publicUrl()).pathname.replace(/\/$/, '');
+    const path = request.path === '/' ? '/mcp' : request.path;
+    const route = parseMcpRoute(path.startsWith(`${base}/`) ? path.slice(base.length) : path);
+    if (route === undefined) {
+      next();
+      return;
+    }
+    response.set('cache-control', 'max-age=60').set('access-control-allow-origin', '*');
+    response.json(resourceMetadata(publicUrl(), route, await issuersOf(route.tenant)));
+  });
+
+  app.use('/admin/v1', admin);
+  app.use(consent);
+  app.get('/', (_request, response) => {
+    response.json({ name: 'keybearer', mcp: `${publicUrl()}/mcp`, admin: `${publicUrl()}/admin/v1` });
+  });
+  app.use((_request, response) => {
+    response.status(404).json({ error: 'not_found', message: 'There is nothing here.' });
+  });
+  app.use(lastWord(logger));
+  return app;
+}
+
+function lastWord(logger: Logger): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    logger.error({ error: describeError(error) }, 'request failed');
+    if (response.headersSent) next(error);
+    else response.status(500).json({ error: 'internal', message: 'Something went wrong inside the proxy.' });
+  };
+}

@@ -1,0 +1,112 @@
+// Who hears of list changes: open GET streams of legacy sessions and listen streams of modern agents,
+// by tenant. A change in one principal's own list is told to that principal alone.
+import type { ServerResponse } from 'node:http';
+import type { Registry, TenantServers } from '../catalog/registry.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { Cancel, Clock } from '../shared/clock.ts';
+import type { PrincipalId, TenantId } from '../shared/id.ts';
+import { STREAM_HEADERS } from './responder.ts';
+
+export interface Listener {
+  readonly caller: Caller;
+  readonly response: ServerResponse;
+  /** The event to write when a list changed, as text of one event. */
+  readonly toolsChanged: string;
+  /** Written before the stream ends by our doing. */
+  readonly goodbye: string;
+}
+
+export interface ListenersDeps {
+  readonly registry: Pick<Registry, 'onChange'>;
+  readonly ownerKeyOf: (principalId: PrincipalId) => string;
+  readonly clock: Clock;
+  /** Told when the first listener of a tenant comes and when the last has gone. */
+  readonly onInterest: (tenantId: TenantId, isListening: boolean) => void;
+}
+
+const KEEP_ALIVE_MS = 25_000;
+/** An agent that reads so slowly that this much waits for it is let go; it may listen again. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+export class Listeners {
+  readonly #deps: ListenersDeps;
+  readonly #byTenant = new Map<TenantId, Set<Listener>>();
+  readonly #stop: (() => void)[];
+
+  constructor(deps: ListenersDeps) {
+    this.#deps = deps;
+    const stopTimer: Cancel = deps.clock.every(KEEP_ALIVE_MS, () => this.#all((listener) => write(listener, ': keep-alive\n\n')));
+    this.#stop = [stopTimer, deps.registry.onChange((tenantId, now, before) => this.#changed(tenantId, now, before))];
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const listeners of this.#byTenant.values()) size += listeners.size;
+    return size;
+  }
+
+  /** Opens the stream; gives the way to end it from our side. */
+  add(listener: Listener, greeting: string): () => void {
+    const { tenantId } = listener.caller;
+    listener.response.writeHead(200, [...STREAM_HEADERS]);
+    listener.response.write(greeting);
+    const mine = this.#byTenant.get(tenantId) ?? new Set();
+    this.#byTenant.set(tenantId, mine.add(listener));
+    if (mine.size === 1) this.#deps.onInterest(tenantId, true);
+    const remove = (): void => {
+      if (!mine.delete(listener) || mine.size > 0) return;
+      this.#byTenant.delete(tenantId);
+      this.#deps.onInterest(tenantId, false);
+    };
+    listener.response.on('close', remove);
+    return () => {
+      remove();
+      listener.response.end(listener.goodbye);
+    };
+  }
+
+  isListening(tenantId: TenantId): boolean {
+    return this.#byTenant.has(tenantId);
+  }
+
+  /** Ends every stream by the protocol. */
+  close(): void {
+    for (const stop of this.#stop) stop();
+    this.#all((listener) => listener.response.end(listener.goodbye));
+  }
+
+  #all(job: (listener: Listener) => void): void {
+    for (const listeners of this.#byTenant.values()) for (const listener of listeners) job(listener);
+  }
+
+  #changed(tenantId: TenantId, now: TenantServers, before: TenantServers | undefined): void {
+    const listeners = this.#byTenant.get(tenantId);
+    if (listeners === undefined || before === undefined) return;
+    const owners = changedOwners(now, before);
+    for (const listener of listeners) {
+      if (owners.has('') || owners.has(this.#deps.ownerKeyOf(listener.caller.principalId))) write(listener, listener.toolsChanged);
+    }
+  }
+}
+
+function write({ response }: Listener, text: string): void {
+  if (response.writableLength > MAX_WAITING_BYTES) response.destroy();
+  else response.write(text);
+}
+
+/** Owners whose view differs; '' stands for everybody of the tenant. */
+function changedOwners(now: TenantServers, before: TenantServers): ReadonlySet<string> {
+  const owners = new Set<string>();
+  for (const name of new Set([...now.byName.keys(), ...before.byName.keys()])) {
+    const a = now.byName.get(name);
+    const b = before.byName.get(name);
+    if (a === undefined || b === undefined || a.server.revision !== b.server.revision || a.server.id !== b.server.id) {
+      owners.add('');
+      continue;
+    }
+    for (const owner of new Set([...a.lists.keys(), ...b.lists.keys()])) {
+      if (a.lists.get(owner)?.toolsJson !== b.lists.get(owner)?.toolsJson) owners.add(owner);
+    }
+  }
+  return owners;
+}

@@ -1,0 +1,100 @@
+// MCP method → operation. No rules live here, only the words of the two eras.
+import { META_CAPABILITIES, metaOf } from '../wire/era.ts';
+import type { Implementation } from '../wire/envelope.ts';
+import { isLegacyVersion, LATEST_LEGACY, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSION } from '../wire/era.ts';
+import { asciiJson, isJsonObject, type JsonObject, type Parts } from '../wire/reply.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { Scope } from '../catalog/catalog.ts';
+import type { Operations } from '../proxy/operations.ts';
+import { toCallResult } from './errors.ts';
+import { BadMessage, type Incoming } from './message.ts';
+import type { Responder } from './responder.ts';
+
+export interface Exchange {
+  readonly caller: Caller;
+  readonly scope: Scope;
+  readonly incoming: Incoming;
+  /** What the agent said it can do: per session in the legacy era, per request in the modern one. */
+  readonly capabilities: JsonObject;
+  readonly responder: Responder;
+  readonly signal: AbortSignal;
+}
+
+/** Gives the whole answer; throws BadMessage or a ProxyError. */
+type Method = (exchange: Exchange) => Promise<Parts>;
+
+export interface Methods {
+  /** Undefined for a method that this era does not have. */
+  find(incoming: Incoming): Method | undefined;
+  /** The result of initialize, as JSON text, and the version agreed on (2025-11-25 §lifecycle). */
+  initialize(params: JsonObject): { readonly resultText: string; readonly version: string; readonly capabilities: JsonObject };
+}
+
+const CAPABILITIES = { tools: { listChanged: true } } as const;
+const NO_CAPABILITIES: JsonObject = {};
+
+const answer = (idText: string, resultText: string): Parts => [`{"jsonrpc":"2.0","id":${idText},"result":${resultText}}`];
+
+export function createMethods(operations: Operations, self: Implementation): Methods {
+  const stamped = { [META_SERVER_INFO]: self };
+
+  const listTools: Method = async ({ caller, scope, incoming, signal }) => {
+    const view = await operations.listTools(caller, scope, signal);
+    const { cursor } = incoming.params as { cursor?: unknown };
+    if (cursor !== undefined && typeof cursor !== 'string') throw new BadMessage(200, -32602, 'cursor must be a string.', incoming.idText);
+    const page = view?.page(cursor);
+    if (page === undefined) throw new BadMessage(200, -32602, cursor === undefined ? 'There is no such server.' : 'This cursor is not of this list; start again without one.', incoming.idText);
+    return [`{"jsonrpc":"2.0","id":${incoming.idText},"result":`, page[incoming.era], '}'];
+  };
+
+  const callTool: Method = async ({ caller, scope, incoming, capabilities, responder, signal }) => {
+    const { params, era, idText } = incoming;
+    const { name } = params as { name?: unknown };
+    if (typeof name !== 'string') throw new BadMessage(era === 'modern' ? 400 : 200, -32602, 'params.name must be the name of a tool.', idText);
+    const token = metaOf(params)?.['progressToken'];
+    const progressToken = typeof token === 'string' || typeof token === 'number' ? asciiJson(token) : undefined;
+    try {
+      const result = await operations.callTool(caller, { scope, name, params, era, capabilities, progressToken, hearing: responder }, signal);
+      return result.kind === 'reply' ? result.reply.parts(idText, result.edits) : answer(idText, own(result.result, era === 'modern'));
+    } catch (error) {
+      const told = signal.aborted ? undefined : toCallResult(error);
+      if (told === undefined) throw error;
+      return answer(idText, own(told, era === 'modern'));
+    }
+  };
+
+  const own = (result: JsonObject, isModern: boolean): string => JSON.stringify(isModern ? { resultType: 'complete', ...result, _meta: stamped } : result);
+
+  const discover: Method = ({ incoming }) =>
+    Promise.resolve(
+      answer(
+        incoming.idText,
+        JSON.stringify({ resultType: 'complete', supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS], capabilities: CAPABILITIES, ttlMs: 60_000, cacheScope: 'private', _meta: stamped }),
+      ),
+    );
+
+  const ping: Method = ({ incoming }) => Promise.resolve(answer(incoming.idText, '{}'));
+
+  const both: [string, Method][] = [
+    ['tools/list', listTools],
+    ['tools/call', callTool],
+  ];
+  const legacy = new Map<string, Method>([...both, ['ping', ping]]);
+  const modern = new Map<string, Method>([...both, ['server/discover', discover]]);
+
+  return {
+    find: ({ era, method }) => (era === 'modern' ? modern : legacy).get(method),
+    initialize(params) {
+      const asked = params['protocolVersion'];
+      const version = isLegacyVersion(asked) ? asked : LATEST_LEGACY;
+      const capabilities = isJsonObject(params['capabilities']) ? params['capabilities'] : NO_CAPABILITIES;
+      return { version, capabilities, resultText: JSON.stringify({ protocolVersion: version, capabilities: CAPABILITIES, serverInfo: self }) };
+    },
+  };
+}
+
+/** The capabilities that a modern request states for itself. */
+export function statedCapabilities(params: JsonObject): JsonObject {
+  const stated = metaOf(params)?.[META_CAPABILITIES];
+  return isJsonObject(stated) ? stated : NO_CAPABILITIES;
+}

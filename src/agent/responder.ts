@@ -1,0 +1,98 @@
+// How one request is answered: as JSON, unless something has to be said before the answer; then the
+// answer becomes the last event of a stream. An agent that takes no streams hears only the answer.
+import type { ServerResponse } from 'node:http';
+import type { Hearing } from '../connection/connection.ts';
+import type { Parts } from '../wire/reply.ts';
+import { eventOf } from '../wire/sse.ts';
+import type { Accepted } from './negotiate.ts';
+
+/** Written in one piece up to here; larger answers go part by part, uncopied. */
+const ONE_WRITE_BYTES = 64 * 1024;
+
+export const STREAM_HEADERS = ['content-type', 'text/event-stream', 'cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const;
+
+export class Responder implements Hearing {
+  readonly #response: ServerResponse;
+  readonly #accepted: Accepted;
+  #pending = '';
+  #isStream = false;
+
+  constructor(response: ServerResponse, accepted: Accepted) {
+    this.#response = response;
+    this.#accepted = accepted;
+  }
+
+  get isGone(): boolean {
+    return this.#response.destroyed;
+  }
+
+  message(raw: string): void {
+    if (this.#accepted.events) this.#pending += eventOf(raw);
+  }
+
+  flush(): Promise<void> | undefined {
+    if (this.#pending === '' || this.isGone) return undefined;
+    this.#openStream();
+    const text = this.#pending;
+    this.#pending = '';
+    return this.#response.write(text, 'latin1') ? undefined : this.#drained();
+  }
+
+  progress(): void {
+    // Nothing to do for the agent; the call's deadline hears of it.
+  }
+
+  /** The answer, and the end. `status` and `headers` count only where no stream was begun. */
+  send(parts: Parts, status = 200, headers: readonly string[] = []): void {
+    if (this.isGone) return;
+    const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+    if (this.#isStream || !this.#accepted.json) this.#sendEvent(buffers);
+    else this.#sendJson(buffers, status, headers);
+  }
+
+  /** Ends without an answer: the request was cancelled by the one who sent it. */
+  endWithoutAnswer(): void {
+    if (!this.#isStream) this.#response.writeHead(202);
+    this.#response.end();
+  }
+
+  #sendJson(buffers: readonly Buffer[], status: number, headers: readonly string[]): void {
+    const length = buffers.reduce((sum, { length: bytes }) => sum + bytes, 0);
+    this.#response.writeHead(status, ['content-type', 'application/json', 'content-length', String(length), ...headers]);
+    if (length <= ONE_WRITE_BYTES) {
+      this.#response.end(Buffer.concat(buffers, length));
+      return;
+    }
+    this.#response.cork();
+    for (const buffer of buffers) this.#response.write(buffer);
+    this.#response.end();
+    this.#response.uncork();
+  }
+
+  #sendEvent(buffers: readonly Buffer[]): void {
+    this.#openStream();
+    this.#response.write(`${this.#pending}event: message\ndata: `, 'latin1');
+    this.#pending = '';
+    // A line break inside would end the data line; JSON text that has one has it between members only.
+    for (const buffer of buffers) this.#response.write(buffer.includes(10) || buffer.includes(13) ? Buffer.from(buffer.toString('latin1').replace(/[\r\n]+/g, ' '), 'latin1') : buffer);
+    this.#response.end('\n\n');
+  }
+
+  #openStream(): void {
+    if (this.#isStream) return;
+    this.#isStream = true;
+    this.#response.writeHead(200, [...STREAM_HEADERS]);
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#response.off('drain', done);
+        this.#response.off('close', done);
+        resolve();
+      };
+      this.#response.on('drain', done);
+      this.#response.on('close', done);
+    });
+  }
+}

@@ -1,0 +1,93 @@
+// The node:http server. MCP routes go straight to our endpoint, the rest to express, which alone would
+// cost more than a whole proxied call.
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Cancel, Clock } from '../shared/clock.ts';
+import type { Gatekeeper } from './gatekeeper.ts';
+import type { McpEndpoint } from './mcp-endpoint.ts';
+import { parseMcpRoute } from './route.ts';
+
+export interface AgentServerDeps {
+  readonly gatekeeper: Gatekeeper;
+  readonly mcp: McpEndpoint;
+  readonly app: RequestListener;
+  readonly clock: Clock;
+}
+
+export interface AgentServer {
+  readonly url: string;
+  /** No new connections; idle sockets are closed at once, the others when their answer is out. */
+  stopAccepting(): void;
+  /** Resolves when the last request has been answered, or after `graceMs`. */
+  drained(graceMs: number): Promise<void>;
+  /** Ends what is left. */
+  close(): Promise<void>;
+}
+
+const REFUSALS = { 400: 'The request has no Host header.', 403: 'This Host or Origin is not allowed here; see KEYBEARER_ALLOWED_HOSTS and KEYBEARER_ALLOWED_ORIGINS.' } as const;
+
+/** Listens; port 0 takes any free one. */
+export async function listenForAgents({ gatekeeper, mcp, app, clock }: AgentServerDeps, host: string, port: number): Promise<AgentServer> {
+  const server = createServer({ keepAliveTimeout: 75_000, headersTimeout: 10_000, requestTimeout: 30_000, noDelay: true, maxHeaderSize: 16_384, requireHostHeader: false }, (request, response) => {
+    const refused = gatekeeper.check(request);
+    if (refused !== undefined) {
+      request.resume();
+      const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });
+      response.writeHead(refused, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
+      return;
+    }
+    const route = parseMcpRoute(request.url ?? '/');
+    if (route === undefined) {
+      app(request, response);
+      return;
+    }
+    if (request.headers.origin !== undefined) {
+      gatekeeper.allowReading(request, response);
+      if (request.method === 'OPTIONS') {
+        response
+          .writeHead(204, {
+            'access-control-allow-methods': 'POST, GET, DELETE',
+            'access-control-allow-headers': 'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, keybearer-principal, last-event-id',
+            'access-control-max-age': '600',
+          })
+          .end();
+        return;
+      }
+    }
+    mcp(request, response, route);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, 4096, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const allGone = new Promise<void>((resolve) => server.once('close', resolve));
+  return {
+    url: urlOf(server, host),
+    stopAccepting() {
+      server.close();
+      server.closeIdleConnections();
+    },
+    drained(graceMs) {
+      let cancel: Cancel | undefined;
+      const late = new Promise<void>((resolve) => {
+        cancel = clock.after(graceMs, resolve);
+      });
+      return Promise.race([allGone, late]).finally(() => cancel?.());
+    },
+    close: () =>
+      new Promise((resolve) => {
+        if (!server.listening) server.closeAllConnections();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}

@@ -1,0 +1,92 @@
+// Sessions of the 2025 revisions. A session is no proof of identity: it is bound to the caller that
+// opened it, and for everybody else it does not exist.
+import type { Caller } from '../identity/caller.ts';
+import type { Cancel, Clock } from '../shared/clock.ts';
+import { randomId } from '../shared/id.ts';
+import type { JsonObject } from '../wire/reply.ts';
+import type { McpRoute } from './route.ts';
+
+export interface Session {
+  readonly id: string;
+  readonly callerKey: string;
+  readonly path: string;
+  readonly version: string;
+  readonly capabilities: JsonObject;
+  /** Epoch ms of the last request. */
+  usedAt: number;
+  /** Requests that can still be cancelled, by the text of their id. */
+  inFlight: Map<string, AbortController> | undefined;
+  /** Ends the GET stream, when one is open. */
+  closeStream: (() => void) | undefined;
+}
+
+const IDLE_MS = 60 * 60_000;
+const SWEEP_MS = 60_000;
+/** Of one caller; beyond it the one used longest ago ends, so that nobody can fill the node's memory. */
+const PER_CALLER = 1_000;
+/** What `randomId` gives: anything else needs no look-up. */
+const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+
+export class Sessions {
+  readonly #clock: Clock;
+  readonly #byId = new Map<string, Session>();
+  readonly #counts = new Map<string, number>();
+  readonly #stopSweep: Cancel;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#stopSweep = clock.every(SWEEP_MS, () => this.#sweep());
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  open(caller: Caller, route: McpRoute, version: string, capabilities: JsonObject): Session {
+    const count = this.#counts.get(caller.key) ?? 0;
+    if (count >= PER_CALLER) this.#endOldest(caller.key);
+    const session: Session = { id: randomId(), callerKey: caller.key, path: route.path, version, capabilities, usedAt: this.#clock.now(), inFlight: undefined, closeStream: undefined };
+    this.#byId.set(session.id, session);
+    this.#counts.set(caller.key, (this.#counts.get(caller.key) ?? 0) + 1);
+    return session;
+  }
+
+  /** Undefined for an id that is unknown, ended, or somebody else's: the three look the same. */
+  find(id: string, caller: Caller, route: McpRoute): Session | undefined {
+    if (!SESSION_ID.test(id)) return undefined;
+    const session = this.#byId.get(id);
+    if (session === undefined || session.callerKey !== caller.key || session.path !== route.path) return undefined;
+    session.usedAt = this.#clock.now();
+    return session;
+  }
+
+  end(session: Session): void {
+    if (!this.#byId.delete(session.id)) return;
+    const left = (this.#counts.get(session.callerKey) ?? 1) - 1;
+    if (left > 0) this.#counts.set(session.callerKey, left);
+    else this.#counts.delete(session.callerKey);
+    session.closeStream?.();
+    for (const controller of session.inFlight?.values() ?? []) controller.abort(new Error('the session has ended'));
+  }
+
+  close(): void {
+    this.#stopSweep();
+    for (const session of [...this.#byId.values()]) this.end(session);
+  }
+
+  #sweep(): void {
+    const limit = this.#clock.now() - IDLE_MS;
+    for (const session of this.#byId.values()) {
+      const isBusy = session.closeStream !== undefined || (session.inFlight?.size ?? 0) > 0;
+      if (!isBusy && session.usedAt < limit) this.end(session);
+    }
+  }
+
+  #endOldest(callerKey: string): void {
+    let oldest: Session | undefined;
+    for (const session of this.#byId.values()) {
+      if (session.callerKey === callerKey && (oldest === undefined || session.usedAt < oldest.usedAt)) oldest = session;
+    }
+    if (oldest !== undefined) this.end(oldest);
+  }
+}

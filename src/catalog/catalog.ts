@@ -1,0 +1,143 @@
+// Everything one caller could use: list and find. Lists come from memory; only servers whose tools are
+// not known yet are waited for, each on its own and all together no longer than the list deadline.
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../identity/caller.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { PrincipalId, TenantId } from '../shared/id.ts';
+import type { Implementation } from '../wire/envelope.ts';
+import type { Discovery } from './discovery.ts';
+import { isInvalid, type Registered, type Registry, type TenantServers, type ToolList } from './registry.ts';
+import type { ServerStatus } from './server-status.ts';
+import { needsPerson, type UpstreamServer } from './upstream-server.ts';
+import { buildView, type Standing, type Target, type View } from './view.ts';
+
+/** `only` names the one server behind `/mcp/{name}`, which keeps its own tool names. */
+export interface Scope {
+  readonly only: string | undefined;
+}
+
+export interface Catalog {
+  /** Undefined when the scope names nothing that is registered. */
+  view(caller: Caller, scope: Scope, signal: AbortSignal): Promise<View | undefined>;
+  /** From memory when the name is known; else as soon as the servers that are not known yet have answered. */
+  find(caller: Caller, scope: Scope, name: string, signal: AbortSignal): Target | undefined | Promise<Target | undefined>;
+  /** How one server stands in the tenant, for the admin API. */
+  status(tenantId: TenantId, name: string): ServerStatus;
+}
+
+/** Port: whether this principal has a usable credential for the server. */
+export type HasCredential = (server: UpstreamServer, principalId: PrincipalId) => boolean | Promise<boolean>;
+
+export interface CatalogDeps {
+  readonly registry: Registry;
+  readonly discovery: Discovery;
+  readonly hasCredential: HasCredential;
+  readonly ownerKeyOf: (principalId: PrincipalId) => string;
+  readonly self: Implementation;
+  readonly listDeadlineMs: number;
+  readonly clock: Clock;
+}
+
+/** A list older than this is read again in the background when somebody asks. */
+const STALE_MS = 10 * 60_000;
+const VIEW_BYTES = 256 * 1024 * 1024;
+
+interface Kept {
+  readonly servers: TenantServers;
+  readonly troubles: number;
+  readonly view: View;
+}
+
+export function createCatalog(deps: CatalogDeps): Catalog {
+  const { registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs, clock } = deps;
+  const views = new LRUCache<string, Kept>({ maxSize: VIEW_BYTES, sizeCalculation: ({ view }) => view.bytes + 1_000 });
+
+  const selected = (servers: TenantServers, { only }: Scope): readonly Registered[] =>
+    [...servers.byName.values()]
+      .filter(({ server }) => (only === undefined || server.name === only) && (isInvalid(server) || server.enabled))
+      .sort((a, b) => (a.server.name < b.server.name ? -1 : 1));
+
+  const ownerFor = (server: UpstreamServer, caller: Caller): string => (isPersonalList(server) ? ownerKeyOf(caller.principalId) : '');
+
+  const standing = ({ server, lists }: Registered, owner: (server: UpstreamServer) => string): Standing => {
+    if (isInvalid(server)) return { name: server.name, server: undefined, list: undefined, state: 'invalid', reason: server.problems.map(({ path, message }) => `${path}: ${message}`).join(' ').slice(0, 500) };
+    const list = lists.get(owner(server));
+    return { name: server.name, server, list, ...stateOf(server, list, owner(server)) };
+  };
+
+  const stateOf = (server: UpstreamServer, list: ToolList | undefined, owner: string): Pick<Standing, 'state' | 'reason'> => {
+    const trouble = discovery.troubleOf(server, owner);
+    if (list !== undefined) return trouble?.state === 'unavailable' ? { state: 'cached', reason: trouble.reason } : { state: 'ok', reason: undefined };
+    if (needsPerson(server) && trouble?.state !== 'unavailable') return { state: 'sign_in_required', reason: 'Nobody has signed in yet.' };
+    if (trouble === undefined) return { state: 'unavailable', reason: 'It has not answered yet.' };
+    return { state: trouble.state === 'pending' ? 'unavailable' : trouble.state, reason: trouble.reason };
+  };
+
+  const current = (caller: Caller, scope: Scope, servers: TenantServers): View | undefined => {
+    const chosen = selected(servers, scope);
+    if (scope.only !== undefined && chosen.length === 0) return undefined;
+    const isPersonal = chosen.some(({ server }) => !isInvalid(server) && isPersonalList(server));
+    const key = `${isPersonal ? caller.key : caller.tenantId}\u0000\u0000${scope.only ?? ''}`;
+    const troubles = discovery.version(caller.tenantId);
+    const kept = views.get(key);
+    if (kept !== undefined && kept.servers.version === servers.version && kept.troubles === troubles) return kept.view;
+    const view = buildView(chosen.map((one) => standing(one, (server) => ownerFor(server, caller))), scope.only === undefined, self);
+    views.set(key, { servers, troubles, view });
+    return view;
+  };
+
+  /** Asks the servers whose list this caller lacks and could bring; settles when all were tried or time is up. */
+  const discoverMissing = async (caller: Caller, scope: Scope, servers: TenantServers, signal: AbortSignal): Promise<void> => {
+    const asked: Promise<void>[] = [];
+    for (const { server, lists } of selected(servers, scope)) {
+      if (isInvalid(server)) continue;
+      const owner = ownerFor(server, caller);
+      const list = lists.get(owner);
+      const isStale = list !== undefined && clock.now() - list.foundAt > STALE_MS;
+      if (list !== undefined && !isStale) continue;
+      const attempt = ask(server, owner, caller.principalId);
+      if (list === undefined) asked.push(attempt);
+    }
+    if (asked.length === 0) return;
+    const late = new AbortController();
+    const cancel = clock.after(listDeadlineMs, () => late.abort());
+    const left = new Promise<void>((resolve) => {
+      late.signal.addEventListener('abort', () => resolve(), { once: true });
+      signal.addEventListener('abort', () => resolve(), { once: true, signal: late.signal });
+    });
+    await Promise.race([Promise.all(asked), left]);
+    cancel();
+    late.abort();
+  };
+
+  const ask = async (server: UpstreamServer, owner: string, principalId: PrincipalId): Promise<void> => {
+    const isPersons = server.credential?.owner === 'principal';
+    if (isPersons && !(await hasCredential(server, principalId))) return;
+    await discovery.ensure(server, owner, isPersons ? principalId : undefined);
+  };
+
+  const view: Catalog['view'] = async (caller, scope, signal) => {
+    await discoverMissing(caller, scope, await registry.tenant(caller.tenantId), signal);
+    return current(caller, scope, await registry.tenant(caller.tenantId));
+  };
+
+  return {
+    view,
+    find(caller, scope, name, signal) {
+      const servers = registry.known(caller.tenantId);
+      const target = servers === undefined ? undefined : current(caller, scope, servers)?.targets.get(name);
+      if (target !== undefined) return target;
+      return view(caller, scope, signal).then((fresh) => fresh?.targets.get(name));
+    },
+    status(tenantId, name) {
+      const registered = registry.known(tenantId)?.byName.get(name);
+      if (registered === undefined) return { state: 'pending', reason: undefined, toolCount: 0 };
+      const { state, reason, list } = standing(registered, () => '');
+      const isOff = !isInvalid(registered.server) && !registered.server.enabled;
+      return { state: isOff ? 'disabled' : state, reason, toolCount: list?.tools.length ?? 0 };
+    },
+  };
+}
+
+/** Each principal sees only what they found themselves. */
+const isPersonalList = (server: UpstreamServer): boolean => server.catalog === 'principal' && server.credential?.owner === 'principal';

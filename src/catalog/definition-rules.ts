@@ -1,0 +1,86 @@
+// The rules on single values of a definition: names, URLs, texts. Each says what is wrong, or undefined,
+// and never repeats the value, as any of them may hold a secret by mistake.
+
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+
+/** For a server's name and for its prefix: short enough that `prefix__tool` stays callable, and never `__`. */
+export function serverNameProblem(name: string): string | undefined {
+  if (!NAME.test(name))
+    return 'must be 1 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends';
+  return name === 'keybearer' ? 'is reserved: "keybearer" names our own tools' : undefined;
+}
+
+/** The form of a server's address only; which addresses may be dialled is decided where they are dialled. */
+export function urlProblem(text: string): string | undefined {
+  if (text.length > 2048) return 'is longer than 2048 characters';
+  // `new URL` drops or rewrites these silently, so what is shown and what is dialled would differ.
+  if (/[\s\p{Cc}\\]/u.test(text)) return 'has blanks, control characters or backslashes';
+  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text))
+    return 'must be a URL that starts with https:// or http://';
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    return 'has a user name or password in it: use "headers" or "credential"';
+  return text.includes('#') ? 'has a fragment (#…), which is never sent' : undefined;
+}
+
+/** Cleartext to this host does not leave the machine. `url` has passed `urlProblem`. */
+export function isLoopbackUrl(url: string): boolean {
+  const host = new URL(url).hostname.toLowerCase();
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Tokens, codes and client secrets go there, so only TLS or this machine (RFC 6749 §3.1, §3.2). */
+export function oauthUrlProblem(text: string): string | undefined {
+  const problem = urlProblem(text);
+  if (problem !== undefined) return problem;
+  return text.toLowerCase().startsWith('https:') || isLoopbackUrl(text) ? undefined : 'must start with https://';
+}
+
+/** Turn the reading direction around, so that a page shows something other than what is there. */
+const BIDI = /[\u202a-\u202e\u2066-\u2069]/;
+
+export function lineProblem(max: number): (text: string) => string | undefined {
+  return (text) => {
+    if (text.length > max) return `is longer than ${String(max)} characters`;
+    return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) || BIDI.test(text) ? 'has line breaks or control characters' : undefined;
+  };
+}
+
+export function proseProblem(max: number): (text: string) => string | undefined {
+  return (text) => {
+    if (text.length > max) return `is longer than ${String(max)} characters`;
+    return /(?![\t\n\r])\p{Cc}/u.test(text) || BIDI.test(text) ? 'has control characters' : undefined;
+  };
+}
+
+/** Shown on the sign-in form, perhaps as a link: never one that runs a script. */
+export function helpProblem(text: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:\S/i.test(text) && urlProblem(text) !== undefined)
+    return 'must be plain words or an https:// address';
+  return lineProblem(500)(text);
+}
+
+export function patternProblem(max: number): (text: string) => string | undefined {
+  return (text) => (text === '' ? 'is empty' : lineProblem(max)(text));
+}
+
+/** RFC 6901; '' would be the whole result and no amount. */
+export function pointerProblem(text: string): string | undefined {
+  return text.length <= 256 && /^(?:\/(?:[^~/]|~[01])*)+$/.test(text)
+    ? undefined
+    : 'must be a JSON Pointer such as "/_meta/usd"';
+}
+
+/** RFC 6749 §3.3. */
+export function scopeProblem(text: string): string | undefined {
+  return /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/.test(text) ? undefined : 'must be one scope without blanks';
+}
+
+export function visibleTextProblem(text: string): string | undefined {
+  return /^[\x20-\x7e]{1,4096}$/.test(text) ? undefined : 'must be 1 to 4096 characters of visible ASCII';
+}
+
+export function argumentProblem(text: string): string | undefined {
+  if (text.includes('\u0000')) return 'cannot be passed to a command: it has a NUL character';
+  return text.length > 8192 ? 'is longer than 8192 characters' : undefined;
+}

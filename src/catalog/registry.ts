@@ -1,0 +1,168 @@
+// The servers of each tenant as this node knows them: rows of the table and the operator's file, with
+// the tool lists found at them. Read once, then kept up to date by notice.
+import type { ChangeFeed } from '../shared/changes.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { ServerId, TenantId } from '../shared/id.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+import { SingleFlight } from '../shared/single-flight.ts';
+import { bindingOf } from './binding.ts';
+import type { CatalogStore, StoredCatalog } from './server-store.ts';
+import { type DroppedTool, readTools, storable, type Tool } from './tool.ts';
+import type { InvalidServer, UpstreamServer } from './upstream-server.ts';
+
+export interface ToolList {
+  readonly tools: readonly Tool[];
+  readonly dropped: readonly DroppedTool[];
+  /** Epoch ms. */
+  readonly foundAt: number;
+  readonly toolsJson: string;
+}
+
+/** A server as it was read, whether its definition holds or not. */
+export interface LoadedServer {
+  readonly server: UpstreamServer | InvalidServer;
+  readonly source: 'table' | 'file';
+  readonly enabled: boolean;
+  /** As registered, secrets sealed; masked before anyone sees it. */
+  readonly definition: unknown;
+}
+
+export interface Registered extends LoadedServer {
+  /** By owner: '' for the list shared in the tenant. */
+  readonly lists: ReadonlyMap<string, ToolList>;
+}
+
+export const isInvalid = (server: UpstreamServer | InvalidServer): server is InvalidServer => 'problems' in server;
+
+export interface TenantServers {
+  /** Grows whenever anything of the tenant's servers or lists changes. */
+  readonly version: number;
+  readonly byName: ReadonlyMap<string, Registered>;
+}
+
+/** Port: reads what is registered, from the table and the operator's file. Never throws for one bad row. */
+export type LoadServers = (tenantId: TenantId) => Promise<readonly LoadedServer[]>;
+
+export interface RegistryDeps {
+  readonly loadServers: LoadServers;
+  readonly catalogs: CatalogStore;
+  readonly changes: ChangeFeed;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Hears of every difference that an agent could notice; `before` is undefined on the first read. */
+export type RegistryListener = (tenantId: TenantId, servers: TenantServers, before: TenantServers | undefined) => void;
+
+export interface Registry {
+  tenant(tenantId: TenantId): TenantServers | Promise<TenantServers>;
+  /** What is known without waiting. */
+  known(tenantId: TenantId): TenantServers | undefined;
+  find(tenantId: TenantId, serverId: ServerId): Promise<UpstreamServer | undefined>;
+  /** Reads the tenant again and tells the listeners when something differs. */
+  refresh(tenantId: TenantId): Promise<void>;
+  /** Keeps a list in the database, then here. An equal list only gets a new age. */
+  keepList(server: UpstreamServer, owner: string, listed: readonly unknown[]): Promise<void>;
+  onChange(listener: RegistryListener): () => void;
+  close(): void;
+}
+
+const NO_LISTS: ReadonlyMap<string, ToolList> = new Map();
+
+export function createRegistry({ loadServers, catalogs, changes, clock, logger }: RegistryDeps): Registry {
+  const tenants = new Map<TenantId, TenantServers>();
+  const reads = new SingleFlight<TenantServers>();
+  const listeners = new Set<RegistryListener>();
+  const wanted = new Map<TenantId, number>();
+  let versions = 0;
+
+  const read = async (tenantId: TenantId): Promise<TenantServers> => {
+    const asked = wanted.get(tenantId) ?? 0;
+    const [servers, stored] = await Promise.all([loadServers(tenantId), catalogs.list(tenantId)]);
+    const before = tenants.get(tenantId);
+    const byName = new Map(servers.map((loaded) => [loaded.server.name, { ...loaded, lists: listsOf(loaded.server, stored, before?.byName.get(loaded.server.name)) }]));
+    const same = before !== undefined && isSame(before.byName, byName);
+    const now = { version: same ? before.version : ++versions, byName };
+    tenants.set(tenantId, now);
+    if (!same) for (const listener of listeners) listener(tenantId, now, before);
+    // Something changed while this was being read: what was read may be older than that.
+    if ((wanted.get(tenantId) ?? 0) !== asked) return read(tenantId);
+    return now;
+  };
+
+  const refresh = async (tenantId: TenantId): Promise<void> => {
+    wanted.set(tenantId, (wanted.get(tenantId) ?? 0) + 1);
+    await reads.run(tenantId, () => read(tenantId));
+  };
+
+  const quietly = (tenantId: TenantId): void => {
+    refresh(tenantId).catch((error: unknown) => logger.warn({ tenantId, error: describeError(error) }, 'servers not read'));
+  };
+
+  const unsubscribe = changes.subscribe((change) => {
+    if (change.kind === 'resync') for (const tenantId of tenants.keys()) quietly(tenantId);
+    else if (change.kind === 'servers' || change.kind === 'catalogs' || change.kind === 'tenants') quietly(change.tenantId);
+  });
+
+  const tenant = (tenantId: TenantId): TenantServers | Promise<TenantServers> => tenants.get(tenantId) ?? reads.run(tenantId, () => read(tenantId));
+
+  return {
+    tenant,
+    known: (tenantId) => tenants.get(tenantId),
+    async find(tenantId, serverId) {
+      for (const { server } of (await tenant(tenantId)).byName.values()) {
+        if (server.id === serverId && !isInvalid(server)) return server;
+      }
+      return undefined;
+    },
+    refresh,
+    async keepList(server, owner, listed) {
+      const toolsJson = JSON.stringify(listed.map(storable));
+      await catalogs.put({ tenantId: server.tenantId, serverId: server.id, owner, toolsJson, binding: bindingOf(server), foundAt: clock.now() });
+      await refresh(server.tenantId);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: unsubscribe,
+  };
+}
+
+/** The lists kept for this very server; one found elsewhere, before an edit, is not offered. */
+function listsOf(server: UpstreamServer | InvalidServer, stored: readonly StoredCatalog[], before: Registered | undefined): ReadonlyMap<string, ToolList> {
+  if (isInvalid(server)) return NO_LISTS;
+  const mine = stored.filter(({ serverId }) => serverId === server.id);
+  if (mine.length === 0) return NO_LISTS;
+  const binding = bindingOf(server);
+  const lists = new Map<string, ToolList>();
+  for (const { owner, toolsJson, foundAt, binding: foundAtBinding } of mine) {
+    if (foundAtBinding !== binding) continue;
+    const known = before?.lists.get(owner);
+    // Reading a list is the costly part; an unchanged one is kept as it is.
+    if (known?.toolsJson === toolsJson) lists.set(owner, known.foundAt === foundAt ? known : { ...known, foundAt });
+    else lists.set(owner, { ...readTools(parseArray(toolsJson)), foundAt, toolsJson });
+  }
+  return lists;
+}
+
+function parseArray(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Nothing that an agent could notice differs. Ages alone do not count. */
+function isSame(a: ReadonlyMap<string, Registered>, b: ReadonlyMap<string, Registered>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, mine] of a) {
+    const other = b.get(name);
+    if (other === undefined || mine.server.id !== other.server.id || mine.server.revision !== other.server.revision || mine.enabled !== other.enabled) return false;
+    if (mine.lists.size !== other.lists.size) return false;
+    for (const [owner, list] of mine.lists) if (other.lists.get(owner)?.toolsJson !== list.toolsJson) return false;
+  }
+  return true;
+}

@@ -1,0 +1,144 @@
+// Keeps literal secrets of a definition out of the table and out of every answer: in `headers`, `env` and
+// `credential.oauth.clientSecret` a text is stored as { "sealed": "<base64>" } and shown as { "sealed": true }.
+import { ProxyError } from '../shared/errors.ts';
+import { Secret } from '../shared/secret.ts';
+import { isObject } from './definition-shape.ts';
+
+/** Gives base64. `path`, such as `headers.x-team`, is bound into what is sealed. */
+export type Seal = (path: string, value: string) => Promise<string>;
+export type Open = (path: string, sealed: string) => Promise<Secret | string>;
+
+type Members = Readonly<Record<string, unknown>>;
+type Replace = (path: string, value: unknown) => Promise<unknown>;
+
+/**
+ * For the table. { "sealed": true } keeps what `previous`, the stored definition, has at that path, but only
+ * while the server stays where it is: a kept secret must not follow an edited URL to somebody else.
+ */
+export async function sealDefinition(definition: unknown, previous: unknown, seal: Seal): Promise<unknown> {
+  const stored = secretsIn(previous);
+  const moved = destination(definition) !== destination(previous);
+  return await replaceSecrets(definition, async (path, value) => {
+    if (typeof value === 'string') return { sealed: await seal(path, value) };
+    if (!isSealed(value)) return value;
+    const kept = stored.get(path);
+    if (value.sealed !== true && !(isSealed(kept) && kept.sealed === value.sealed))
+      throw refusal(path, 'send the value itself, or { "sealed": true } to keep it');
+    if (kept === undefined || (isSealed(kept) && kept.sealed === true))
+      throw refusal(path, 'nothing is stored there that could be kept');
+    if (moved) throw refusal(path, 'the server has moved, so send the value again');
+    return typeof kept === 'string' ? { sealed: await seal(path, kept) } : kept;
+  });
+}
+
+/** For rows written by hand: seals what is literal and leaves everything else as it is, whatever it is. */
+export async function sealLiterals(definition: unknown, seal: Seal): Promise<unknown> {
+  return await replaceSecrets(definition, async (path, value) =>
+    typeof value === 'string' ? { sealed: await seal(path, value) } : value,
+  );
+}
+
+/** For `parseDefinition`: sealed values are texts again. What `open` refuses rises from here. */
+export async function openDefinition(definition: unknown, open: Open): Promise<unknown> {
+  return await replaceSecrets(definition, async (path, value) => {
+    if (!isSealed(value) || typeof value.sealed !== 'string') return value;
+    const opened = await open(path, value.sealed);
+    return opened instanceof Secret ? opened.reveal() : opened;
+  });
+}
+
+/** For showing. Rows written by hand may hold anything in these places, so anything there is covered. */
+export function maskDefinition(definition: unknown): unknown {
+  if (!isObject(definition)) return definition;
+  return mapMembers(definition, { headers: maskMap, env: maskMap, credential: maskCredential });
+}
+
+/** Somebody wrote a secret into the row by hand, and it should be sealed. */
+export function hasLiteralSecrets(definition: unknown): boolean {
+  return [...secretsIn(definition).values()].some((value) => typeof value === 'string');
+}
+
+function isSealed(value: unknown): value is { readonly sealed: unknown } {
+  return isObject(value) && Object.hasOwn(value, 'sealed');
+}
+
+function refusal(path: string, why: string): ProxyError {
+  return new ProxyError('invalid_request', `The secret at ${path} cannot be kept: ${why}.`, { data: { path } });
+}
+
+/** Header names are the same in any case, and so is their path. */
+function pathOf(map: 'headers' | 'env', name: string): string {
+  return `${map}.${map === 'headers' ? name.toLowerCase() : name}`;
+}
+
+const CLIENT_SECRET = 'credential.oauth.clientSecret';
+
+function secretsIn(definition: unknown): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>();
+  if (!isObject(definition)) return found;
+  for (const map of ['headers', 'env'] as const) {
+    const members = definition[map];
+    if (isObject(members)) for (const [name, value] of Object.entries(members)) found.set(pathOf(map, name), value);
+  }
+  const secret = oauthOf(definition)?.['clientSecret'];
+  return secret === undefined ? found : found.set(CLIENT_SECRET, secret);
+}
+
+function oauthOf(definition: Members): Members | undefined {
+  const credential = definition['credential'];
+  const oauth = isObject(credential) ? credential['oauth'] : undefined;
+  return isObject(oauth) ? oauth : undefined;
+}
+
+async function replaceSecrets(definition: unknown, replace: Replace): Promise<unknown> {
+  if (!isObject(definition)) return definition;
+  const replaced = new Map<string, unknown>();
+  for (const [path, value] of secretsIn(definition)) replaced.set(path, await replace(path, value));
+  const fill = (map: 'headers' | 'env') => (value: unknown) =>
+    isObject(value) ? mapAll(value, (name) => replaced.get(pathOf(map, name))) : value;
+  const credential = (value: unknown): unknown =>
+    within(value, 'oauth', (oauth) => within(oauth, 'clientSecret', () => replaced.get(CLIENT_SECRET)));
+  return mapMembers(definition, { headers: fill('headers'), env: fill('env'), credential });
+}
+
+/** Where this definition's secrets go. Text is enough: another spelling only means typing the secret again. */
+function destination(definition: unknown): string {
+  if (!isObject(definition)) return '';
+  const { url } = definition;
+  const origin = typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : url;
+  const oauth = oauthOf(definition);
+  return JSON.stringify([
+    origin ?? null,
+    definition['command'] ?? null,
+    oauth?.['issuer'] ?? null,
+    oauth?.['tokenEndpoint'] ?? null,
+  ]);
+}
+
+const MASK = { sealed: true } as const;
+
+function maskMap(value: unknown): unknown {
+  if (value === null) return value;
+  return isObject(value) ? mapAll(value, () => MASK) : MASK;
+}
+
+function maskCredential(value: unknown): unknown {
+  if (value === null) return value;
+  if (!isObject(value)) return MASK;
+  return within(value, 'oauth', (oauth) =>
+    isObject(oauth) || oauth === null ? within(oauth, 'clientSecret', () => MASK) : MASK,
+  );
+}
+
+function within(value: unknown, name: string, change: (member: unknown) => unknown): unknown {
+  return isObject(value) ? mapMembers(value, { [name]: change }) : value;
+}
+
+/** A copy with the named members changed where they exist; `fromEntries` cannot be led into a prototype. */
+function mapMembers(members: Members, changes: Readonly<Record<string, (value: unknown) => unknown>>): Members {
+  return mapAll(members, (name, value) => (Object.hasOwn(changes, name) ? changes[name]?.(value) : value));
+}
+
+function mapAll(members: Members, change: (name: string, value: unknown) => unknown): Members {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(name, value)]));
+}

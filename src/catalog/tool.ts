@@ -1,0 +1,81 @@
+// A tool as its server lists it, made fit to be offered. One bad tool is left out with a reason and
+// harms no other; what a tool says is otherwise carried through unread and unchanged.
+import { type ParamHeader, paramHeadersOf } from '../wire/headers.ts';
+import { isJsonObject, type JsonObject } from '../wire/reply.ts';
+
+export interface Tool {
+  /** The server's own name. */
+  readonly name: string;
+  readonly definition: JsonObject;
+  /** Arguments to be mirrored into headers for modern servers over HTTP. */
+  readonly paramHeaders: readonly ParamHeader[];
+}
+
+export interface DroppedTool {
+  readonly name: string;
+  readonly reason: string;
+}
+
+const MAX_NAME_LENGTH = 256;
+const MAX_TOOL_BYTES = 64 * 1024;
+const MAX_DEPTH = 64;
+
+/** The fit tools in the order of their names, each name once, and what was left out. */
+export function readTools(listed: readonly unknown[]): { tools: readonly Tool[]; dropped: readonly DroppedTool[] } {
+  const tools = new Map<string, Tool>();
+  const dropped: DroppedTool[] = [];
+  for (const item of listed) {
+    const name = isJsonObject(item) && typeof item['name'] === 'string' ? item['name'] : undefined;
+    const read = name === undefined || !isJsonObject(item) ? 'it has no name' : readTool(name, item);
+    if (typeof read === 'string') dropped.push({ name: (name ?? '').slice(0, MAX_NAME_LENGTH), reason: read });
+    // The first of a name stays: a later one must not take its place.
+    else if (!tools.has(read.name)) tools.set(read.name, read);
+  }
+  const sorted = [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { tools: sorted, dropped };
+}
+
+const UNSTORABLE = 'keybearer/unstorable';
+
+/** What is kept of a listed tool: all of it, or a mark where it is too deep to be written down. */
+export function storable(item: unknown): unknown {
+  if (!depthExceeds(item, MAX_DEPTH)) return item;
+  return { name: isJsonObject(item) ? item['name'] : undefined, [UNSTORABLE]: true };
+}
+
+/** The tool, or why it cannot be offered. */
+function readTool(name: string, item: JsonObject): Tool | string {
+  if (item[UNSTORABLE] === true) return `it is nested more than ${MAX_DEPTH} levels deep`;
+  if (name === '' || name.length > MAX_NAME_LENGTH) return 'its name is empty or too long';
+  if (depthExceeds(item, MAX_DEPTH)) return `it is nested more than ${MAX_DEPTH} levels deep`;
+  const definition = withObjectSchema(item);
+  if (definition === undefined) return 'its inputSchema is not a schema of an object';
+  const output = item['outputSchema'];
+  if (output !== undefined && !isJsonObject(output)) return 'its outputSchema is not an object';
+  if (JSON.stringify(definition).length > MAX_TOOL_BYTES) return `it is larger than ${MAX_TOOL_BYTES} bytes`;
+  const paramHeaders = paramHeadersOf(definition['inputSchema']);
+  return paramHeaders === undefined ? 'its x-mcp-header annotations are not valid' : { name, definition, paramHeaders };
+}
+
+/** A schema that lacks `type: object` gets it and nothing else; one that is no schema cannot be mended. */
+function withObjectSchema(item: JsonObject): JsonObject | undefined {
+  const schema = item['inputSchema'];
+  if (schema === undefined) return { ...item, inputSchema: { type: 'object' } };
+  if (!isJsonObject(schema)) return undefined;
+  if (schema['type'] === 'object') return item;
+  return schema['type'] === undefined ? { ...item, inputSchema: { type: 'object', ...schema } } : undefined;
+}
+
+/** Without recursion: a document may be nested deeper than the stack. */
+function depthExceeds(value: unknown, limit: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true;
+    const next: unknown[] = [];
+    for (const node of level) {
+      if (typeof node === 'object' && node !== null) for (const child of Object.values(node)) next.push(child);
+    }
+    level = next;
+  }
+  return false;
+}

@@ -1,0 +1,191 @@
+// Turns the environment into one frozen Config, or into the list of everything that is wrong with it.
+// Values are never repeated in a problem: several of them are secrets, and any may be a secret misplaced.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { didYouMean } from './catalog/near-miss.ts';
+import {
+  flag,
+  list,
+  parseCidr,
+  parseHost,
+  parseHostAndPort,
+  parseMasterKeys,
+  parseOrigin,
+  parsePublicUrl,
+  text,
+  whole,
+} from './config-parse.ts';
+import { CONFIG_VARIABLES, type ConfigVariable } from './config-variables.ts';
+import { Secret } from './shared/secret.ts';
+
+export interface Config {
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    /** Without slash at the end. Undefined when the port is chosen by the system: known once it listens. */
+    readonly publicUrl: string | undefined;
+    /** Undefined: the public URL's and loopback. */
+    readonly allowedHosts: readonly string[] | undefined;
+    readonly allowedOrigins: readonly string[] | undefined;
+  };
+  /** Undefined: an embedded database in `dataDir`. */
+  readonly database: { readonly url: Secret | undefined };
+  readonly dataDir: string;
+  /** Base64 of 32 bytes each; the first seals, all open. Undefined: kept in `dataDir`. */
+  readonly vault: { readonly masterKeys: readonly Secret[] | undefined };
+  readonly admin: { readonly key: Secret | undefined };
+  readonly operatorFile: string | undefined;
+  readonly egress: { readonly allow: readonly string[]; readonly allowHttp: boolean };
+  readonly limits: {
+    readonly idleTimeoutMs: number;
+    readonly listDeadlineMs: number;
+    readonly signInWaitMs: number;
+    readonly maxConnectionsPerTenant: number;
+  };
+  readonly allowLinkSignIn: boolean;
+  readonly logLevel: LogLevel;
+}
+
+type LogLevel = (typeof LOG_LEVELS)[number];
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+export { CONFIG_VARIABLES };
+
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration does not hold:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** @throws ConfigError that names every problem. */
+export function parseConfig(env: Environment): Config {
+  const values = valuesOf(env);
+  const problems = unknownNames(env);
+  const http = read(httpArea, values, problems);
+  const vault = read(vaultArea, values, problems);
+  const egress = read(egressArea, values, problems);
+  const limits = read(limitsArea, values, problems);
+  const rest = read(processArea, values, problems);
+  problems.push(...missingSecrets(values));
+  if (problems.length > 0 || !http || !vault || !egress || !limits || !rest) throw new ConfigError(problems);
+  return deepFreeze({
+    http: {
+      host: http.HOST,
+      port: http.PORT,
+      publicUrl: http.KEYBEARER_PUBLIC_URL ?? defaultPublicUrl(http.HOST, http.PORT),
+      allowedHosts: http.KEYBEARER_ALLOWED_HOSTS,
+      allowedOrigins: http.KEYBEARER_ALLOWED_ORIGINS,
+    },
+    database: { url: rest.DATABASE_URL },
+    dataDir: rest.KEYBEARER_DATA_DIR,
+    vault: { masterKeys: vault.KEYBEARER_MASTER_KEY },
+    admin: { key: vault.KEYBEARER_ADMIN_KEY },
+    operatorFile: rest.KEYBEARER_CONFIG,
+    egress: { allow: egress.KEYBEARER_EGRESS_ALLOW ?? [], allowHttp: egress.KEYBEARER_EGRESS_ALLOW_HTTP },
+    limits: {
+      idleTimeoutMs: limits.KEYBEARER_IDLE_TIMEOUT_MS,
+      listDeadlineMs: limits.KEYBEARER_LIST_DEADLINE_MS,
+      signInWaitMs: limits.KEYBEARER_SIGN_IN_WAIT_MS,
+      maxConnectionsPerTenant: limits.KEYBEARER_MAX_CONNECTIONS_PER_TENANT,
+    },
+    allowLinkSignIn: rest.KEYBEARER_ALLOW_LINK_SIGN_IN,
+    logLevel: rest.LOG_LEVEL,
+  });
+}
+
+/** Blank is unset: that is what `NAME=` in an env file, or an empty compose variable, means. */
+function valuesOf(env: Environment): Environment {
+  const value = ({ name, default: fallback }: ConfigVariable): string | undefined => env[name]?.trim() || fallback;
+  return Object.fromEntries(CONFIG_VARIABLES.map((variable) => [variable.name, value(variable)]));
+}
+
+function unknownNames(env: Environment): string[] {
+  const known = CONFIG_VARIABLES.map(({ name }) => name);
+  const unknown = Object.keys(env).filter((name) => name.startsWith('KEYBEARER_') && !known.includes(name));
+  return unknown.map((name) => `${name} is not known.${didYouMean(name, known)}`);
+}
+
+function missingSecrets(values: Environment): string[] {
+  if (values['DATABASE_URL'] === undefined) return [];
+  const needed = ['KEYBEARER_MASTER_KEY', 'KEYBEARER_ADMIN_KEY'].filter((name) => values[name] === undefined);
+  return needed.map((name) => `${name} is needed when DATABASE_URL is set: every node must have the same one`);
+}
+
+function read<T>(area: z.ZodType<T>, values: Environment, problems: string[]): T | undefined {
+  const result = area.safeParse(values);
+  if (result.success) return result.data;
+  problems.push(...result.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`));
+  return undefined;
+}
+
+const httpArea = z.object({
+  HOST: text('must be a host name or an IP address', parseHost),
+  PORT: whole(0, 65_535),
+  KEYBEARER_PUBLIC_URL: text(
+    'must be an http:// or https:// URL without user, query or fragment',
+    parsePublicUrl,
+  ).optional(),
+  KEYBEARER_ALLOWED_HOSTS: list('must be a comma list of hosts, each perhaps with :port', parseHostAndPort).optional(),
+  KEYBEARER_ALLOWED_ORIGINS: list(
+    'must be a comma list of origins such as https://app.example.com',
+    parseOrigin,
+  ).optional(),
+});
+
+const vaultArea = z.object({
+  KEYBEARER_MASTER_KEY: text(
+    'must be base64 of 32 bytes (openssl rand -base64 32), or a comma list of different ones',
+    parseMasterKeys,
+  ).optional(),
+  KEYBEARER_ADMIN_KEY: text('must be at least 8 visible ASCII characters', (value) =>
+    /^[\x21-\x7e]{8,512}$/.test(value) ? new Secret(value) : undefined,
+  ).optional(),
+});
+
+const egressArea = z.object({
+  KEYBEARER_EGRESS_ALLOW: list(
+    'must be a comma list of hosts, host:port or CIDR',
+    (item) => parseCidr(item) ?? parseHostAndPort(item),
+  ).optional(),
+  KEYBEARER_EGRESS_ALLOW_HTTP: flag(),
+});
+
+const limitsArea = z.object({
+  KEYBEARER_IDLE_TIMEOUT_MS: whole(10, 86_400_000),
+  KEYBEARER_LIST_DEADLINE_MS: whole(1, 600_000),
+  KEYBEARER_SIGN_IN_WAIT_MS: whole(0, 3_600_000),
+  KEYBEARER_MAX_CONNECTIONS_PER_TENANT: whole(1, 1_000_000),
+});
+
+const processArea = z.object({
+  DATABASE_URL: text('must start with postgres:// or postgresql://', (value) =>
+    /^postgres(?:ql)?:\/\/\S+$/.test(value) ? new Secret(value) : undefined,
+  ).optional(),
+  KEYBEARER_DATA_DIR: z.string(),
+  KEYBEARER_CONFIG: z.string().optional(),
+  KEYBEARER_ALLOW_LINK_SIGN_IN: flag(),
+  KEYBEARER_WORKERS: text(
+    'must be 1: this version serves with one process; run several of them to use more cores',
+    (value) => (value === '1' ? 1 : undefined),
+  ),
+  LOG_LEVEL: text(`must be one of ${LOG_LEVELS.join(', ')}`, (value) =>
+    LOG_LEVELS.find((level) => level === value.toLowerCase()),
+  ),
+});
+
+function defaultPublicUrl(host: string, port: number): string | undefined {
+  if (port === 0) return undefined;
+  return new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}:${String(port)}`).origin;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value) as unknown[])
+    if (typeof member === 'object' && member !== null) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,159 @@
+// Connections opened once however many ask, shared by one owner, closed when idle, and never with a
+// call in flight. Waiters share the dial, not its fate: each has its own deadline.
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Credential } from '../credential/credential.ts';
+import type { Cancel, Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
+import { randomId, type TenantId } from '../shared/id.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+import { SingleFlight } from '../shared/single-flight.ts';
+import type { Dial } from './connection.ts';
+import { connectionKey } from './connection-key.ts';
+import { Lease } from './lease.ts';
+import { TenantConnections } from './tenant-connections.ts';
+
+export interface PoolDeps {
+  readonly dial: Dial;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly maxPerTenant: number;
+}
+
+const SWEEP_MS = 1_000;
+const LONGEST_LINE = 1_000;
+
+export class Pool {
+  readonly #deps: PoolDeps;
+  readonly #tenants = new Map<TenantId, TenantConnections>();
+  readonly #dials = new SingleFlight<Lease>();
+  readonly #dialing = new Map<AbortController, string>();
+  readonly #openListeners: ((lease: Lease) => void)[] = [];
+  readonly #stopSweep: Cancel;
+  #isClosed = false;
+
+  constructor(deps: PoolDeps) {
+    this.#deps = deps;
+    this.#stopSweep = deps.clock.every(SWEEP_MS, () => this.#sweep());
+  }
+
+  /**
+   * Takes a place on the connection for this server and credential, opening it when needed. Each
+   * acquire needs one release. Errors: those of dialling; `overloaded`; `stopping`; the signal's reason.
+   */
+  acquire(server: UpstreamServer, credential: Credential, signal: AbortSignal): Lease | Promise<Lease> {
+    const tenant = this.#tenants.get(server.tenantId);
+    const lease = tenant?.take(connectionKey(server, credential));
+    if (lease === undefined) return this.#openAndEnter(server, credential, signal);
+    if (lease.inFlight <= server.maxConcurrentCalls) return lease;
+    return this.#queue(lease, signal);
+  }
+
+  release(lease: Lease): void {
+    if (lease.passPlace()) return;
+    this.#tenants.get(lease.server.tenantId)?.giveBack(lease);
+  }
+
+  /** No new call takes these; each closes when its last call has ended. Dials under way for them end. */
+  retire(tenantId: TenantId, matches: (server: UpstreamServer, credential: Credential) => boolean): void {
+    this.#tenants.get(tenantId)?.retire(matches);
+  }
+
+  /** This one takes no new call and closes when its last has ended. */
+  discard(lease: Lease): void {
+    this.#tenants.get(lease.server.tenantId)?.retireOne(lease);
+  }
+
+  /** Hears of each connection as it is opened. */
+  onOpen(listener: (lease: Lease) => void): void {
+    this.#openListeners.push(listener);
+  }
+
+  list(tenantId: TenantId): readonly Lease[] {
+    return this.#tenants.get(tenantId)?.list() ?? [];
+  }
+
+  /** A live connection for this very server and credential, without opening one. */
+  find(server: UpstreamServer, credential: Credential): Lease | undefined {
+    return this.#tenants.get(server.tenantId)?.find(connectionKey(server, credential));
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const tenant of this.#tenants.values()) size += tenant.size;
+    return size;
+  }
+
+  /** Ends dials under way and closes everything; waits at most as long as a polite close takes. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopSweep();
+    for (const controller of this.#dialing.keys()) controller.abort(stopping());
+    await Promise.all([...this.#tenants.values()].map((tenant) => tenant.closeAll()));
+    this.#tenants.clear();
+  }
+
+  async #openAndEnter(server: UpstreamServer, credential: Credential, signal: AbortSignal): Promise<Lease> {
+    const key = connectionKey(server, credential);
+    await this.#dials.run(key, () => this.#open(key, server, credential), signal);
+    const lease = this.#tenants.get(server.tenantId)?.take(key);
+    // It can only be missing when it closed between opening and now; the asker may try again.
+    if (lease === undefined) throw new ProxyError('upstream_unavailable', 'The connection closed as soon as it was opened.');
+    return lease.inFlight <= server.maxConcurrentCalls ? lease : this.#queue(lease, signal);
+  }
+
+  async #queue(lease: Lease, signal: AbortSignal): Promise<Lease> {
+    const tenant = this.#tenants.get(lease.server.tenantId);
+    lease.inFlight--;
+    if (lease.waiting >= LONGEST_LINE) {
+      throw new ProxyError('overloaded', 'Too many calls wait for this server; try again shortly.', { data: { retryAfterMs: 1_000 } });
+    }
+    await lease.waitForPlace(signal);
+    if (tenant === undefined) throw stopping();
+    return lease;
+  }
+
+  async #open(key: string, server: UpstreamServer, credential: Credential): Promise<Lease> {
+    if (this.#isClosed) throw stopping();
+    const { clock, dial, logger, maxPerTenant } = this.#deps;
+    const tenant = this.#tenant(server.tenantId);
+    tenant.makeRoom(maxPerTenant);
+    const controller = new AbortController();
+    const late = (): void => controller.abort(new ProxyError('upstream_timeout', `The server did not answer within ${server.connectTimeoutMs} ms while connecting.`));
+    const cancel = clock.after(server.connectTimeoutMs, late);
+    this.#dialing.set(controller, key);
+    try {
+      const connection = await dial(server, credential, controller.signal);
+      if (this.#isClosed) {
+        await connection.close();
+        throw stopping();
+      }
+      const lease = new Lease(randomId(9), key, server, credential, connection, clock.now());
+      connection.onClose(() => tenant.drop(lease));
+      tenant.add(lease);
+      for (const listener of this.#openListeners) listener(lease);
+      return lease;
+    } catch (error) {
+      logger.debug({ tenantId: server.tenantId, server: server.name, error: describeError(error) }, 'connection not opened');
+      throw error;
+    } finally {
+      cancel();
+      this.#dialing.delete(controller);
+    }
+  }
+
+  #tenant(id: TenantId): TenantConnections {
+    let tenant = this.#tenants.get(id);
+    if (tenant === undefined) {
+      tenant = new TenantConnections(this.#deps.clock, this.#deps.logger);
+      this.#tenants.set(id, tenant);
+    }
+    return tenant;
+  }
+
+  /** One timer for all: idle connections are found by their age, not each by a timer of its own. */
+  #sweep(): void {
+    for (const tenant of this.#tenants.values()) tenant.sweep();
+  }
+}
+
+const stopping = (): ProxyError => new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } });

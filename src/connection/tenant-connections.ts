@@ -1,0 +1,125 @@
+// The connections of one tenant: those in use, and the idle ones in the order of their last use. Room
+// is made inside the tenant only, and never by ending a connection with a call in flight.
+import { LRUCache } from 'lru-cache';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Credential } from '../credential/credential.ts';
+import type { Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+import type { Lease } from './lease.ts';
+
+export class TenantConnections {
+  readonly #all = new Map<string, Lease>();
+  readonly #idle: LRUCache<string, Lease>;
+  /** Retired ones whose last call has not ended yet; a newer one may already stand under the same key. */
+  readonly #leaving = new Set<Lease>();
+  readonly #logger: Logger;
+
+  constructor(clock: Clock, logger: Logger) {
+    this.#logger = logger;
+    this.#idle = new LRUCache<string, Lease>({
+      // Not preallocated, unlike `max`: most tenants hold few.
+      maxSize: 1_000_000,
+      sizeCalculation: () => 1,
+      ttl: 1,
+      ttlResolution: 0,
+      perf: clock,
+      dispose: (lease, _key, reason) => {
+        if (reason !== 'delete') this.#close(lease, 'idle');
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#all.size + this.#leaving.size;
+  }
+
+  list(): readonly Lease[] {
+    return [...this.#all.values(), ...this.#leaving];
+  }
+
+  find(key: string): Lease | undefined {
+    const lease = this.#all.get(key);
+    return lease === undefined || lease.connection.isClosed ? undefined : lease;
+  }
+
+  /** Counts a call in; undefined when there is no live connection under the key. */
+  take(key: string): Lease | undefined {
+    const lease = this.find(key);
+    if (lease === undefined) return undefined;
+    if (lease.inFlight++ === 0) this.#idle.delete(key);
+    return lease;
+  }
+
+  giveBack(lease: Lease): void {
+    lease.inFlight--;
+    if (lease.inFlight > 0) return;
+    if (lease.isRetired) this.#close(lease, 'retired');
+    else if (!lease.connection.isClosed && this.#all.get(lease.key) === lease) this.#rest(lease);
+  }
+
+  add(lease: Lease): void {
+    this.#all.set(lease.key, lease);
+    this.#rest(lease);
+  }
+
+  /** Forgets a connection that closed by itself. */
+  drop(lease: Lease): void {
+    this.#leaving.delete(lease);
+    if (this.#all.get(lease.key) !== lease) return;
+    this.#all.delete(lease.key);
+    this.#idle.delete(lease.key);
+  }
+
+  retire(matches: (server: UpstreamServer, credential: Credential) => boolean): void {
+    for (const lease of [...this.#all.values()]) if (matches(lease.server, lease.credential)) this.retireOne(lease);
+  }
+
+  retireOne(lease: Lease): void {
+    if (lease.isRetired || this.#all.get(lease.key) !== lease) return;
+    lease.isRetired = true;
+    this.#all.delete(lease.key);
+    this.#idle.delete(lease.key);
+    if (lease.inFlight > 0) this.#leaving.add(lease);
+    else this.#close(lease, 'retired');
+  }
+
+  /** Ends the least recently used idle connection when the tenant holds `max`. Throws `overloaded` when all are busy. */
+  makeRoom(max: number): void {
+    if (this.size < max) return;
+    // `pop` disposes it, which closes it.
+    if (this.#idle.pop() === undefined) {
+      throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', { data: { retryAfterMs: 1_000 } });
+    }
+  }
+
+  sweep(): void {
+    if (this.#idle.size > 0) this.#idle.purgeStale();
+  }
+
+  async closeAll(): Promise<void> {
+    const leases = this.list();
+    this.#all.clear();
+    this.#leaving.clear();
+    await Promise.all(leases.map((lease) => this.#end(lease)));
+  }
+
+  #rest(lease: Lease): void {
+    this.#idle.set(lease.key, lease, { ttl: lease.server.idleTimeoutMs });
+  }
+
+  #close(lease: Lease, why: string): void {
+    if (this.#all.get(lease.key) === lease) this.#all.delete(lease.key);
+    this.#leaving.delete(lease);
+    this.#logger.debug({ server: lease.server.name, tenantId: lease.server.tenantId, why }, 'connection closed');
+    void this.#end(lease);
+  }
+
+  async #end(lease: Lease): Promise<void> {
+    try {
+      await lease.connection.close();
+    } catch (error) {
+      this.#logger.debug({ server: lease.server.name, error: describeError(error) }, 'connection did not close cleanly');
+    }
+  }
+}

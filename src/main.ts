@@ -1,0 +1,151 @@
+#!/usr/bin/env node
+// Start here: read the environment, start the database and the app, stop them on a signal.
+import { readFileSync } from 'node:fs';
+import { type App, startApp } from './app.ts';
+import { watchOperatorFile } from './catalog/operator-file-watch.ts';
+import { type OperatorFile, parseOperatorFile } from './catalog/operator-file.ts';
+import { type Config, ConfigError, parseConfig } from './config.ts';
+import { DEFAULT_TENANT, ensureTenant, firstAgentKey, keepAdminKey, keepMasterKey } from './installation.ts';
+import { systemClock } from './shared/clock.ts';
+import { Lifecycle } from './shared/lifecycle.ts';
+import { createLogger, describeError, type Logger } from './shared/logger.ts';
+import type { Secret } from './shared/secret.ts';
+import { createAgentKeyStore } from './store/agent-keys.ts';
+import { openDatabase } from './store/database.ts';
+import { startEmbeddedPostgres } from './store/embedded.ts';
+import { migrate } from './store/migrate.ts';
+import { createTenantStore } from './store/tenants.ts';
+import { welcomeText } from './welcome.ts';
+
+const USAGE = 'usage: keybearer [serve|migrate]';
+const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+
+/** Everything that has to be there before the app can be built. */
+async function prepare(config: Config, life: Lifecycle, logger: Logger): Promise<{ databaseUrl: string; masterKeys: readonly Secret[]; adminKey: Secret; agentKey: Secret | undefined }> {
+  const { dataDir } = config;
+  const isEmbedded = config.database.url === undefined;
+  let databaseUrl = config.database.url?.reveal() ?? '';
+  if (isEmbedded) {
+    process.stderr.write('Starting the embedded PostgreSQL…\n');
+    const embedded = await startEmbeddedPostgres({ dataDir, logger });
+    life.onClose('embedded database', () => embedded.stop());
+    databaseUrl = embedded.url;
+  }
+  await migrate(databaseUrl, logger);
+  const masterKeys = config.vault.masterKeys ?? [(await keepMasterKey(dataDir)).secret];
+  const adminKey = config.admin.key ?? (await keepAdminKey(dataDir)).secret;
+  const agentKey = isEmbedded ? await makeFirstKey(databaseUrl, logger) : undefined;
+  return { databaseUrl, masterKeys, adminKey, agentKey };
+}
+
+async function makeFirstKey(url: string, logger: Logger): Promise<Secret | undefined> {
+  const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
+  try {
+    await ensureTenant(createTenantStore(database), DEFAULT_TENANT);
+    return await firstAgentKey(createAgentKeyStore(database), DEFAULT_TENANT, systemClock);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The tenant that the operator's file names is made when it is not there. */
+async function ensureFileTenant(url: string, file: OperatorFile | undefined, logger: Logger): Promise<void> {
+  if (file === undefined) return;
+  const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
+  try {
+    await ensureTenant(createTenantStore(database), file.tenant);
+  } finally {
+    await database.close();
+  }
+}
+
+async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<void> {
+  const { databaseUrl, masterKeys, adminKey, agentKey } = await prepare(config, life, logger);
+  let app: App | undefined;
+  let file: OperatorFile | undefined;
+  if (config.operatorFile !== undefined) {
+    const watch = await watchOperatorFile({
+      path: config.operatorFile,
+      parse: (text) => parseOperatorFile(text, process.env),
+      clock: systemClock,
+      onChange: (result) => {
+        if (!result.ok) {
+          logger.error({ problems: result.problems }, 'the operator file does not hold; its last good version stays');
+          return;
+        }
+        const before = file?.tenant;
+        file = result.file;
+        for (const tenantId of new Set([before, file.tenant])) if (tenantId !== undefined) void app?.refresh(tenantId).catch(() => undefined);
+      },
+    });
+    life.onClose('operator file', () => watch.close());
+    if (!watch.first.ok) throw new ConfigError(watch.first.problems.map(({ path, message }) => `${config.operatorFile ?? ''} ${path}: ${message}`));
+    file = watch.first.file;
+    await ensureFileTenant(databaseUrl, file, logger);
+  }
+  app = await startApp({
+    version,
+    databaseUrl,
+    http: config.http,
+    masterKeys,
+    adminKey,
+    egress: config.egress,
+    limits: config.limits,
+    allowLinkSignIn: config.allowLinkSignIn,
+    operatorFile: () => file,
+    parentEnv: process.env,
+    clock: systemClock,
+    logger,
+  });
+  const started = app;
+  life.onClose('app', () => started.stop());
+  logger.info({ url: app.url, publicUrl: app.publicUrl, version }, 'ready');
+  process.stderr.write(`\n${welcomeText({ publicUrl: app.publicUrl, dataDir: config.dataDir, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`);
+}
+
+/** First signal: stop in order. Second: end at once. */
+function stopOnSignal(life: Lifecycle, logger: Logger): void {
+  let isStopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    logger.info({ signal }, 'stopping');
+    life.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.error({ error: describeError(error) }, 'not everything closed cleanly');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+async function main(): Promise<void> {
+  const command = process.argv[2] ?? 'serve';
+  if (command !== 'serve' && command !== 'migrate') {
+    process.stderr.write(`${USAGE}\n`);
+    process.exit(2);
+  }
+  const config = parseConfig(process.env);
+  const logger = createLogger(config.logLevel);
+  const life = new Lifecycle();
+  stopOnSignal(life, logger);
+  try {
+    if (command === 'serve') await serve(config, logger, life);
+    else {
+      await prepare(config, life, logger);
+      await life.close();
+      process.exit(0);
+    }
+  } catch (error) {
+    await life.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof ConfigError ? error.message : `Keybearer could not start: ${error instanceof Error ? error.message : 'unknown error'}`}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,67 @@
+// The path of one call: which tool, with whose key, over which connection, and what may come back.
+// Read this file first.
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Tool } from '../catalog/tool.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { UpstreamRequest } from '../connection/connection.ts';
+import type { Shaper } from '../result/shape.ts';
+import type { Clock } from '../shared/clock.ts';
+import { type Deadline, startDeadline } from '../shared/deadline.ts';
+import { ProxyError } from '../shared/errors.ts';
+import { paramHeaderValues } from '../wire/headers.ts';
+import type { ConnectTool } from './connect-tool.ts';
+import type { Answer, Call, CallTool } from './operations.ts';
+import type { WithUpstream } from './with-upstream.ts';
+
+export interface CallToolDeps {
+  readonly catalog: Catalog;
+  readonly connect: ConnectTool;
+  readonly withUpstream: WithUpstream;
+  readonly shaper: Shaper;
+  readonly clock: Clock;
+}
+
+/** Progress restarts a call's timeout, but nothing runs longer than this. */
+const CEILING_MS = 10 * 60_000;
+
+export function createCallTool({ catalog, connect, withUpstream, shaper, clock }: CallToolDeps): CallTool {
+  return async (caller, call, signal) => {
+    const found = catalog.find(caller, call.scope, call.name, signal);
+    const target = found instanceof Promise ? await found : found;
+    if (target === undefined) throw new ProxyError('not_found', `There is no tool ${JSON.stringify(call.name.slice(0, 128))}; list the tools again.`);
+    const { server } = target;
+    if (target.kind === 'connect') return connect(caller, server, call, signal);
+    const { tool } = target;
+
+    const deadline = startDeadline(clock, signal, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () => tooLate(server));
+    try {
+      return await withUpstream(server, caller.principalId, deadline.signal, async ({ connection }): Promise<Answer> => {
+        const reply = await connection.request(toRequest(call, tool, deadline));
+        return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
+      });
+    } finally {
+      deadline.end();
+    }
+  };
+}
+
+function toRequest(call: Call, tool: Tool, deadline: Deadline): UpstreamRequest {
+  const { hearing } = call;
+  return {
+    method: 'tools/call',
+    params: { ...call.params, name: tool.name },
+    name: tool.name,
+    paramHeaders: tool.paramHeaders.length === 0 ? undefined : paramHeaderValues(tool.paramHeaders, call.params['arguments']),
+    progressToken: call.progressToken,
+    capabilities: call.capabilities,
+    hearing: {
+      message: (raw) => hearing.message(raw),
+      flush: () => hearing.flush(),
+      progress: () => deadline.restart(),
+    },
+    signal: deadline.signal,
+  };
+}
+
+const tooLate = (server: UpstreamServer): ProxyError =>
+  new ProxyError('upstream_timeout', `${server.name} did not answer within ${server.timeoutMs} ms. The call may have run.`, { data: { timeoutMs: server.timeoutMs } });

@@ -1,0 +1,38 @@
+// What an edge may ask for. Rules live behind these, never in an edge.
+import type { Scope } from '../catalog/catalog.ts';
+import type { View } from '../catalog/view.ts';
+import type { Hearing } from '../connection/connection.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { Era } from '../wire/era.ts';
+import type { Edit, JsonObject, Reply } from '../wire/reply.ts';
+
+export interface Call {
+  readonly scope: Scope;
+  /** Name as listed to the agent. */
+  readonly name: string;
+  /** The request's params as they came; carried on but for the name and the hop's own `_meta`. */
+  readonly params: JsonObject;
+  readonly era: Era;
+  /** What the agent said it can do; told to modern servers. */
+  readonly capabilities: JsonObject;
+  /** JSON text of the agent's progress token. */
+  readonly progressToken: string | undefined;
+  readonly hearing: Hearing;
+}
+
+export type Answer =
+  /** The server's own answer: bytes, with these changes. */
+  | { readonly kind: 'reply'; readonly reply: Reply; readonly edits: readonly Edit[] }
+  /** A result of our own. */
+  | { readonly kind: 'result'; readonly result: JsonObject };
+
+/** Errors: any ProxyError; the signal's reason when it fires. */
+export type CallTool = (caller: Caller, call: Call, signal: AbortSignal) => Promise<Answer>;
+
+/** Undefined when the scope names nothing. */
+export type ListTools = (caller: Caller, scope: Scope, signal: AbortSignal) => Promise<View | undefined>;
+
+export interface Operations {
+  readonly callTool: CallTool;
+  readonly listTools: ListTools;
+}

@@ -1,0 +1,106 @@
+// Hears of list changes at upstreams while some agent of the tenant listens, over one of the live
+// connections for each list, and reads the list again: once for a burst of notices.
+import type { Discovery } from '../catalog/discovery.ts';
+import type { Lease } from '../connection/lease.ts';
+import type { Pool } from '../connection/pool.ts';
+import { ownerKey } from '../credential/credential.ts';
+import type { Cancel, Clock } from '../shared/clock.ts';
+import type { PrincipalId, TenantId } from '../shared/id.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+
+export interface WatchLists {
+  /** The tenant's first listener came, or its last went. */
+  interest(tenantId: TenantId, isListening: boolean): void;
+  close(): void;
+}
+
+export interface WatchListsDeps {
+  readonly pool: Pool;
+  readonly discovery: Discovery;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const CHANGED = 'notifications/tools/list_changed';
+const BURST_MS = 100;
+
+export function createWatchLists({ pool, discovery, clock, logger }: WatchListsDeps): WatchLists {
+  const interested = new Set<TenantId>();
+  /** One ear for each list, by tenant, server and whose list it is. */
+  const ears = new Map<string, { lease: Lease; stop: () => void }>();
+  const bursts = new Map<string, Cancel>();
+
+  const renew = ({ server, credential }: Lease, owner: string): void => {
+    const principalId = principalOf(credential);
+    discovery.renew(server, owner, principalId).catch((error: unknown) => logger.debug({ server: server.name, error: describeError(error) }, 'changed list not read'));
+  };
+
+  const hear = (lease: Lease, key: string, owner: string): void => {
+    if (bursts.has(key)) return;
+    bursts.set(
+      key,
+      clock.after(BURST_MS, () => {
+        bursts.delete(key);
+        renew(lease, owner);
+      }),
+    );
+  };
+
+  const attach = (lease: Lease): void => {
+    const { server, connection } = lease;
+    if (!announces(lease)) return;
+    // A child is heard at no cost; a stream is opened only when somebody listens.
+    if (server.transport.kind === 'http' && !interested.has(server.tenantId)) return;
+    const owner = listOwner(lease);
+    const key = `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
+    if (ears.has(key)) return;
+    const stop = connection.listen((method) => {
+      if (method === CHANGED) hear(lease, key, owner);
+    });
+    ears.set(key, { lease, stop });
+    connection.onClose(() => {
+      if (ears.get(key)?.lease !== lease) return;
+      stop();
+      ears.delete(key);
+      const next = pool.list(server.tenantId).find((other) => other.server.id === server.id && !other.connection.isClosed && !other.isRetired && listOwner(other) === owner);
+      if (next !== undefined) attach(next);
+    });
+  };
+
+  pool.onOpen(attach);
+
+  return {
+    interest(tenantId, isListening) {
+      if (isListening) {
+        interested.add(tenantId);
+        for (const lease of pool.list(tenantId)) attach(lease);
+        return;
+      }
+      interested.delete(tenantId);
+      for (const [key, { lease, stop }] of ears) {
+        if (lease.server.tenantId !== tenantId || lease.server.transport.kind !== 'http') continue;
+        stop();
+        ears.delete(key);
+      }
+    },
+    close() {
+      for (const { stop } of ears.values()) stop();
+      for (const cancel of bursts.values()) cancel();
+      ears.clear();
+    },
+  };
+}
+
+function announces({ connection }: Lease): boolean {
+  const tools = connection.capabilities['tools'];
+  return typeof tools === 'object' && tools !== null && (tools as { listChanged?: unknown }).listChanged === true;
+}
+
+/** Whose list a change on this connection concerns. */
+function listOwner({ server, credential }: Lease): string {
+  return server.catalog === 'principal' && credential.kind === 'static' ? ownerKey(credential.owner) : '';
+}
+
+function principalOf(credential: Lease['credential']): PrincipalId | undefined {
+  return credential.kind === 'static' && credential.owner.kind === 'principal' ? credential.owner.principalId : undefined;
+}

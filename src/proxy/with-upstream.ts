@@ -1,0 +1,60 @@
+// Credential, connection, and one more try. The only place that repeats a request, once, and only when
+// it provably did not run: the credential was refused and a newer one exists, or no byte arrived.
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Pool } from '../connection/pool.ts';
+import type { Lease } from '../connection/lease.ts';
+import type { CredentialBroker } from '../credential/broker.ts';
+import type { Credential } from '../credential/credential.ts';
+import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
+import type { PrincipalId } from '../shared/id.ts';
+
+export interface WithUpstreamDeps {
+  readonly broker: CredentialBroker;
+  readonly pool: Pool;
+}
+
+/**
+ * Runs `use` over the connection of this principal. Errors: those of the connection; `sign_in_required`
+ * when there is no credential or the one there is was refused; the signal's reason.
+ */
+export type WithUpstream = <T>(server: UpstreamServer, principalId: PrincipalId | undefined, signal: AbortSignal, use: (lease: Lease) => Promise<T>) => Promise<T>;
+
+export function createWithUpstream({ broker, pool }: WithUpstreamDeps): WithUpstream {
+  const once = async <T>(server: UpstreamServer, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
+    const lease = await pool.acquire(server, credential, signal);
+    try {
+      return await use(lease);
+    } catch (error) {
+      // A session opened with a key that is no longer taken is of no use to the next call.
+      if (error instanceof CredentialRefusedError) pool.discard(lease);
+      throw error;
+    } finally {
+      pool.release(lease);
+    }
+  };
+
+  const askSignIn = async (server: UpstreamServer, principalId: PrincipalId | undefined): Promise<ProxyError> => {
+    if (principalId !== undefined) return broker.askSignIn(server, principalId);
+    return new ProxyError('upstream_unavailable', `${server.name} has no working credential; an admin has to set it.`);
+  };
+
+  return async (server, principalId, signal, use) => {
+    const credential = await broker.find(server, principalId);
+    if (credential === undefined) throw await askSignIn(server, principalId);
+    try {
+      return await once(server, credential, signal, use);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (error instanceof NotRunError && error.mayRetryNow) return once(server, credential, signal, use);
+      if (!(error instanceof CredentialRefusedError)) throw error;
+    }
+    const newer = await broker.newerThan(server, credential);
+    if (newer === undefined) throw await askSignIn(server, principalId);
+    try {
+      return await once(server, newer, signal, use);
+    } catch (error) {
+      if (error instanceof CredentialRefusedError) throw await askSignIn(server, principalId);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,79 @@
+// What may come back, in order: size limit, label of origin, and the words of the agent's era. A result
+// that needs no change but an inserted member stays bytes.
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Implementation } from '../wire/envelope.ts';
+import { type Era, META_SERVER_INFO } from '../wire/era.ts';
+import { type Edit, isJsonObject, type Reply } from '../wire/reply.ts';
+import { limitSize } from './limit-size.ts';
+
+export interface Shaped {
+  readonly reply: Reply;
+  readonly edits: readonly Edit[];
+}
+
+/** How far the bytes behind a payload (a brace, perhaps the id) can make it look larger than it is. */
+const ENVELOPE_BYTES = 512;
+const RESERVED = 'keybearer/';
+/** As modern servers begin their results; it means nothing to legacy agents. */
+const RESULT_TYPE = '"resultType":"complete"';
+
+export interface Shaper {
+  shape(reply: Reply, server: UpstreamServer, from: Era, to: Era): Shaped;
+}
+
+export function createShaper(self: Implementation): Shaper {
+  const stamp = `"${META_SERVER_INFO}":${JSON.stringify(self)}`;
+  const labels = new WeakMap<UpstreamServer, string>();
+
+  const labelOf = (server: UpstreamServer): string => {
+    let label = labels.get(server);
+    if (label === undefined) {
+      label = server.trusted ? '' : `"keybearer/origin":{"server":${JSON.stringify(server.name)},"trust":"outside"}`;
+      labels.set(server, label);
+    }
+    return label;
+  };
+
+  return {
+    shape(received, server, from, to) {
+      if (received.isError) return { reply: received, edits: [] };
+      const reply = withoutReserved(withinLimit(received, server.maxResultBytes));
+      const at = reply.objectAt;
+      if (at === undefined) return { reply, edits: [] };
+      const label = labelOf(server);
+      const hasStamp = to === 'legacy' || (from === 'modern' && reply.mentions(META_SERVER_INFO));
+      const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
+      const own = meta !== '' && reply.mentions('_meta') ? reply.memberAt('_meta') : undefined;
+      const members: string[] = [];
+      if (from === 'legacy' && to === 'modern' && !reply.mentions('resultType')) members.push(RESULT_TYPE);
+      if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
+      const first = { ...reply.insertInto(at, members.join(',')), remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0 };
+      // A result whose `_meta` is no object is the server's own business: it keeps what it said.
+      const inner = own === undefined || reply.bytes[own] !== 0x7b ? [] : [reply.insertInto(own, meta)];
+      return { reply, edits: first.text === '' && first.remove === 0 ? inner : [first, ...inner] };
+    },
+  };
+}
+
+/** Bytes of the leading `resultType` with its comma; 0 when the result does not begin with one. */
+function resultTypeLength(reply: Reply, at: number): number {
+  const first = `${RESULT_TYPE},`;
+  return reply.bytes.toString('latin1', at + 1, at + 1 + first.length) === first ? first.length : 0;
+}
+
+function withinLimit(reply: Reply, maxBytes: number): Reply {
+  if (reply.payloadBytes <= maxBytes) return reply;
+  const result = reply.payload();
+  if (!isJsonObject(result)) return reply;
+  if (reply.payloadBytes - ENVELOPE_BYTES <= maxBytes && Buffer.byteLength(JSON.stringify(result)) <= maxBytes) return reply;
+  return reply.withResult(limitSize(result, maxBytes));
+}
+
+/** What the proxy says about a result only the proxy may say. */
+function withoutReserved(reply: Reply): Reply {
+  if (reply.bytes.indexOf(`"${RESERVED}`) < 0) return reply;
+  const result = reply.payload();
+  if (!isJsonObject(result) || !isJsonObject(result['_meta'])) return reply;
+  const kept = Object.entries(result['_meta']).filter(([key]) => !key.startsWith(RESERVED));
+  return reply.withResult({ ...result, _meta: Object.fromEntries(kept) });
+}

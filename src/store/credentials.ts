@@ -1,0 +1,87 @@
+// The credentials table: sealed secrets, which nothing here can open.
+import { type CredentialStore, credentialKey, type StoredCredential } from '../credential/credential-store.ts';
+import { ProxyError } from '../shared/errors.ts';
+import type { Database } from './database.ts';
+import { toServerId, toTenantId } from './ids.ts';
+import { decodeCursor, toPage } from './page.ts';
+
+interface CredentialRow {
+  readonly tenant_id: string;
+  readonly server_id: string;
+  readonly owner: string;
+  readonly kind: string;
+  readonly version: string;
+  readonly binding: string;
+  readonly sealed: Buffer;
+  readonly updated_at: Date;
+}
+
+const COLUMNS = 'tenant_id, server_id, owner, kind, version, binding, sealed, updated_at';
+
+export function createCredentialStore(database: Database): CredentialStore {
+  return {
+    async find(tenantId, serverId, owner) {
+      const [row] = await database.query<CredentialRow>(
+        `SELECT ${COLUMNS} FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3`,
+        [tenantId, serverId, owner],
+      );
+      return row && toCredential(row);
+    },
+    put: (credential, now) => put(database, credential, now),
+    async remove(tenantId, serverId, owner) {
+      const rows = await database.query(
+        'DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 RETURNING version',
+        [tenantId, serverId, owner],
+      );
+      return rows.length > 0;
+    },
+    async list(tenantId, after, limit) {
+      const [serverId, owner] = after === undefined ? ['', ''] : decodeCursor(after, 2);
+      const rows = await database.query<CredentialRow>(
+        `SELECT ${COLUMNS} FROM credentials
+         WHERE tenant_id = $1 AND (server_id, owner) > ($2, $3) ORDER BY server_id, owner LIMIT $4`,
+        [tenantId, serverId, owner, limit + 1],
+      );
+      return toPage(rows.map(toCredential), limit, (credential) => [credential.serverId, credential.owner]);
+    },
+    async versions(keys) {
+      if (keys.length === 0) return new Map();
+      const rows = await database.query<Pick<CredentialRow, 'tenant_id' | 'server_id' | 'owner' | 'version'>>(
+        `SELECT tenant_id, server_id, owner, version FROM credentials
+         JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, server_id, owner) USING (tenant_id, server_id, owner)`,
+        [keys.map(({ tenantId }) => tenantId), keys.map(({ serverId }) => serverId), keys.map(({ owner }) => owner)],
+      );
+      return new Map(rows.map((row) => [credentialKey(toKey(row)), row.version]));
+    },
+  };
+}
+
+async function put(
+  database: Database,
+  credential: Parameters<CredentialStore['put']>[0],
+  now: number,
+): Promise<string> {
+  const { tenantId, serverId, owner, kind, binding, sealed } = credential;
+  const [row] = await database.query<Pick<CredentialRow, 'version'>>(
+    `INSERT INTO credentials (tenant_id, server_id, owner, kind, binding, sealed, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE
+     SET kind = EXCLUDED.kind, version = EXCLUDED.version, binding = EXCLUDED.binding, sealed = EXCLUDED.sealed, updated_at = EXCLUDED.updated_at
+     RETURNING version`,
+    [tenantId, serverId, owner, kind, binding, sealed, new Date(now)],
+  );
+  if (row === undefined) throw new ProxyError('internal', 'The credential was not stored.');
+  return row.version;
+}
+
+function toKey(
+  row: Pick<CredentialRow, 'tenant_id' | 'server_id' | 'owner'>,
+): Pick<StoredCredential, 'tenantId' | 'serverId' | 'owner'> {
+  return { tenantId: toTenantId(row.tenant_id), serverId: toServerId(row.server_id), owner: row.owner };
+}
+
+function toCredential(row: CredentialRow): StoredCredential {
+  const { kind, version, binding, sealed } = row;
+  // A newer version of the service may know kinds that this one cannot use.
+  if (kind !== 'secret') throw new ProxyError('internal', 'A stored credential is of an unknown kind.');
+  return { ...toKey(row), kind, version, binding, sealed, updatedAt: row.updated_at.getTime() };
+}

@@ -1,0 +1,80 @@
+// Starts the server of a cluster, or joins the one that another process has started.
+import { join } from 'node:path';
+import type { Clock } from '../../shared/clock.ts';
+import { findPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
+import { guardServer, type ServerProcess, type ServerProcessOptions, spawnServer } from './server-process.ts';
+import { openSession, type Session } from './session.ts';
+
+export interface ServerOptions extends ServerProcessOptions {
+  readonly password: string;
+  readonly clock: Clock;
+}
+
+export interface RunningServer {
+  readonly port: number;
+  /** Stops the server when it is ours; otherwise only leaves it. */
+  stop(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 50;
+// A server that was killed reads its log again first, which can take a while.
+const START_TIMEOUT_MS = 120_000;
+const DEAF_AFTER_MS = 60_000;
+// A taken port, another process that was quicker, children of a killed server that are not gone yet.
+const MAX_FAILURES = 20;
+const PAUSE_AFTER_FAILURE_MS = 250;
+
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { clock, password, logger } = options;
+  const pgdata = join(options.home.directory, 'pgdata');
+  const startedAt = clock.now();
+  let failures = 0;
+  let own: ServerProcess | undefined;
+  while (clock.now() - startedAt < START_TIMEOUT_MS) {
+    const running = await findPostmaster(pgdata);
+    const session = running && (await openSession(running.port, password, logger));
+    if (running !== undefined && session !== undefined) return toRunningServer(options, pgdata, running, session);
+    if (own?.hasExited() === true) {
+      if (++failures === MAX_FAILURES) throw new Error(`The embedded database does not start:\n${own.said()}`);
+      own = undefined;
+      await clock.sleep(PAUSE_AFTER_FAILURE_MS);
+    } else if (running === undefined && own === undefined) {
+      own = await spawnServer(options);
+    } else if (running !== undefined && own === undefined && clock.now() - startedAt > DEAF_AFTER_MS) {
+      // Left by somebody before us; it neither answers nor ends.
+      await stopPostmaster(running.pid, pgdata, clock);
+    }
+    await clock.sleep(LOOK_EVERY_MS);
+  }
+  throw new Error(`The embedded database did not start in time.\n${own?.said() ?? ''}`);
+}
+
+function toRunningServer(
+  { home, clock, logger }: ServerOptions,
+  pgdata: string,
+  server: Postmaster,
+  session: Session,
+): RunningServer {
+  const { port, pid } = server;
+  if (!session.isOwner) {
+    logger.info({ port }, 'joined the embedded database of another process');
+    return { port, stop: () => session.end() };
+  }
+  const release = guardServer(pid, home.account);
+  let isStopping = false;
+  void session.over.then(() => {
+    if (isStopping) return;
+    release();
+    logger.error({ port }, 'the embedded database ended by itself');
+  });
+  return {
+    port,
+    async stop() {
+      isStopping = true;
+      release();
+      // The session stays until the server cuts it, so that nobody takes over a server that is going down.
+      await stopPostmaster(pid, pgdata, clock);
+      await session.end();
+    },
+  };
+}

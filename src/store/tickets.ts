@@ -1,0 +1,72 @@
+// The tickets table: hashes of sign-in links, each good once.
+import type { Ticket, TicketStore } from '../credential/ticket-store.ts';
+import type { Database } from './database.ts';
+import { toPrincipalId, toServerId, toTenantId } from './ids.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+interface TicketRow {
+  readonly tenant_id: string;
+  readonly hash: Buffer;
+  readonly principal_id: string;
+  readonly server_id: string;
+  readonly binding: string;
+  readonly expires_at: Date;
+}
+
+const COLUMNS = 'tenant_id, hash, principal_id, server_id, binding, expires_at';
+
+export function createTicketStore(database: Database): TicketStore {
+  return {
+    async create({ tenantId, hash, principalId, serverId, binding, expiresAt }) {
+      // Sweeps on the way: who asks for links is who leaves old ones behind.
+      await database.query('DELETE FROM tickets WHERE tenant_id = $1 AND principal_id = $2 AND expires_at < $3', [
+        tenantId,
+        principalId,
+        new Date(expiresAt - DAY_MS),
+      ]);
+      await database.query(`INSERT INTO tickets (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)`, [
+        tenantId,
+        hash,
+        principalId,
+        serverId,
+        binding,
+        new Date(expiresAt),
+      ]);
+    },
+    async find(hash, now) {
+      const [row] = await database.query<TicketRow>(
+        `SELECT ${COLUMNS} FROM tickets WHERE hash = $1 AND used_at IS NULL AND expires_at > $2`,
+        [hash, new Date(now)],
+      );
+      return row && toTicket(row);
+    },
+    async consume(hash, now) {
+      // Check and mark in one statement, so that of two browsers with one link only one goes on.
+      const [row] = await database.query<TicketRow>(
+        `UPDATE tickets SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING ${COLUMNS}`,
+        [hash, new Date(now)],
+      );
+      return row && toTicket(row);
+    },
+    async countOpen(tenantId, principalId, now) {
+      const [row] = await database.query<{ open: number }>(
+        `SELECT count(*)::int AS open FROM tickets
+         WHERE tenant_id = $1 AND principal_id = $2 AND used_at IS NULL AND expires_at > $3`,
+        [tenantId, principalId, new Date(now)],
+      );
+      return row?.open ?? 0;
+    },
+  };
+}
+
+function toTicket(row: TicketRow): Ticket {
+  return {
+    tenantId: toTenantId(row.tenant_id),
+    hash: row.hash,
+    principalId: toPrincipalId(row.principal_id),
+    serverId: toServerId(row.server_id),
+    binding: row.binding,
+    expiresAt: row.expires_at.getTime(),
+  };
+}

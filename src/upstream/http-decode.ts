@@ -1,0 +1,29 @@
+// Undoes a content coding that the server used although none was asked for (RFC 9110 §8.4), chunk by
+// chunk and counted, so that a small body cannot become a large one unnoticed.
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { ProxyError } from '../shared/errors.ts';
+
+export interface Decoder {
+  write(chunk: Buffer): void;
+  end(): void;
+}
+
+const CODINGS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
+
+/** `onChunk` may throw to refuse more; `onEnd` gets that, or undefined at a clean end. */
+export function openDecoder(coding: string, onChunk: (chunk: Buffer) => void, onEnd: (error: Error | undefined) => void): Decoder {
+  if (!(coding in CODINGS)) throw new ProxyError('upstream_protocol', 'The server answered in a content coding that was not asked for and is not known.');
+  const stream = CODINGS[coding as keyof typeof CODINGS]();
+  stream.on('data', (chunk: Buffer) => {
+    try {
+      onChunk(chunk);
+    } catch (error) {
+      stream.destroy(error as Error);
+    }
+  });
+  stream.once('end', () => onEnd(undefined));
+  stream.once('error', (error) => {
+    onEnd(error instanceof ProxyError ? error : new ProxyError('upstream_protocol', "The server's answer could not be decompressed.", { cause: error }));
+  });
+  return { write: (chunk) => void stream.write(chunk), end: () => void stream.end() };
+}

@@ -1,0 +1,216 @@
+// One HTTP request to an upstream and its answer, at undici's lowest interface: no stream object,
+// no promise per chunk. Bodies are read whole within a limit; event streams are handed on event by event.
+import type { Dispatcher } from 'undici';
+import type { Cancel, Clock } from '../shared/clock.ts';
+import { NotRunError, ProxyError } from '../shared/errors.ts';
+import { SseReader } from '../wire/sse.ts';
+import { type Decoder, openDecoder } from './http-decode.ts';
+
+/** A whole answer, decoded, may have this many bytes; see docs/reference/limits.md. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Error pages are read this far; they only ever become a status and a word. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** A stream may stay open this long behind the answer it brought; then its socket is taken away. */
+const LINGER_MS = 2_000;
+
+export interface Door {
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+}
+
+export interface HttpRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  /** Flat list: name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Called for each event of an event stream, latin1 text; true says: that was the answer, the rest may go. */
+  readonly onEvent?: (data: string) => boolean;
+  /** After each chunk of events; a promise pauses reading until it resolves. */
+  readonly onBatch?: () => Promise<void> | undefined;
+  /** Once, when the head of an event stream was read. */
+  readonly onStream?: () => void;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Media type without parameters, lower case; '' when there was none. */
+  readonly contentType: string;
+  readonly sessionId: string | undefined;
+  readonly challenge: string | undefined;
+  readonly retryAfter: string | undefined;
+  readonly location: string | undefined;
+  readonly body: Buffer;
+  readonly reader: SseReader | undefined;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Errors: NotRunError when no byte left; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
+export function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const { signal } = request;
+    if (signal?.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const handler = new Exchange(door.clock, request, resolve, reject);
+    signal?.addEventListener('abort', handler.abort, { once: true });
+    door.dispatcher.dispatch(
+      { origin: request.origin, path: request.path, method: request.method, headers: request.headers as string[], body: request.body ?? null },
+      handler,
+    );
+  });
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #clock: Clock;
+  readonly #request: HttpRequest;
+  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #reject: (error: Error) => void;
+  #stop: ((error?: Error) => void) | undefined;
+  #resume: (() => void) | undefined;
+  #answer: HttpAnswer | undefined;
+  #decoder: Decoder | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #limit = MAX_BODY_BYTES;
+  #settled = false;
+  #linger: Cancel | undefined;
+
+  constructor(clock: Clock, request: HttpRequest, resolve: (answer: HttpAnswer) => void, reject: (error: Error) => void) {
+    this.#clock = clock;
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  readonly abort = (): void => {
+    const reason = this.#request.signal?.reason as Error;
+    this.#fail(reason);
+    this.#stop?.(reason);
+  };
+
+  onConnect(abort: (error?: Error) => void): void {
+    this.#stop = abort;
+    // Its asker left while it waited for a socket: nothing must go out any more.
+    if (this.#settled) abort(new Error('no longer wanted'));
+  }
+
+  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+    if (status < 200) return true;
+    this.#resume = resume;
+    const head = readHead(raw);
+    const isStream = head.contentType === 'text/event-stream' && status < 300 && this.#request.onEvent !== undefined;
+    const reader = isStream ? new SseReader(MAX_BODY_BYTES, (event) => this.#event(event.data, event.type)) : undefined;
+    this.#answer = { status, ...head, body: EMPTY, reader };
+    if (status >= 300) this.#limit = MAX_ERROR_BYTES;
+    if (head.encoding !== '' && head.encoding !== 'identity') {
+      this.#decoder = openDecoder(head.encoding, (chunk) => this.#take(chunk), (error) => this.#end(error));
+    }
+    if (isStream) this.#request.onStream?.();
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#decoder !== undefined) {
+      this.#decoder.write(chunk);
+      return true;
+    }
+    return this.#take(chunk);
+  }
+
+  onComplete(): void {
+    this.#linger?.();
+    if (this.#decoder !== undefined) this.#decoder.end();
+    else this.#end(undefined);
+  }
+
+  onError(error: Error): void {
+    this.#linger?.();
+    if (this.#stop === undefined) this.#fail(new NotRunError('The server cannot be reached.', { cause: error }));
+    else this.#fail(error instanceof ProxyError ? error : new ProxyError('upstream_unavailable', 'The connection to the server broke; the request may have run.', { cause: error }));
+  }
+
+  #take(chunk: Buffer): boolean {
+    const reader = this.#answer?.reader;
+    if (reader === undefined) return this.#collect(chunk);
+    if (this.#settled) return true;
+    reader.push(chunk);
+    const slow = this.#request.onBatch?.();
+    if (slow === undefined) return true;
+    void slow.then(() => this.#resume?.());
+    return false;
+  }
+
+  #collect(chunk: Buffer): boolean {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= this.#limit) this.#chunks.push(chunk);
+    else if (this.#limit === MAX_ERROR_BYTES) this.#end(undefined);
+    else throw new ProxyError('upstream_protocol', `The server's answer is larger than ${MAX_BODY_BYTES} bytes.`);
+    return true;
+  }
+
+  #event(data: string, type: string | undefined): void {
+    if (this.#settled || (type !== undefined && type !== 'message')) return;
+    if (this.#request.onEvent?.(data) !== true) return;
+    this.#end(undefined);
+    this.#linger = this.#clock.after(LINGER_MS, () => this.#stop?.());
+  }
+
+  #end(error: Error | undefined): void {
+    if (error !== undefined) {
+      this.#fail(error);
+      this.#stop?.(error);
+      return;
+    }
+    if (this.#settled || this.#answer === undefined) return;
+    this.#settle();
+    const [first] = this.#chunks;
+    const body = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    this.#resolve({ ...this.#answer, body });
+  }
+
+  #fail(error: Error): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#reject(error);
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#request.signal?.removeEventListener('abort', this.abort);
+  }
+}
+
+type Head = Pick<HttpAnswer, 'contentType' | 'sessionId' | 'challenge' | 'retryAfter' | 'location'> & { readonly encoding: string };
+
+const WANTED: ReadonlyMap<string, keyof Head> = new Map([
+  ['content-type', 'contentType'],
+  ['content-encoding', 'encoding'],
+  ['mcp-session-id', 'sessionId'],
+  ['www-authenticate', 'challenge'],
+  ['retry-after', 'retryAfter'],
+  ['location', 'location'],
+]);
+const LENGTHS = new Set([...WANTED.keys()].map((name) => name.length));
+
+/** Reads the few headers that matter; a repeated challenge is joined as HTTP says (RFC 9110 §5.3). */
+function readHead(raw: readonly Buffer[]): Head {
+  const head: { -readonly [K in keyof Head]: Head[K] } = { contentType: '', encoding: '', sessionId: undefined, challenge: undefined, retryAfter: undefined, location: undefined };
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] as Buffer;
+    if (!LENGTHS.has(name.length)) continue;
+    const field = WANTED.get(name.toString('latin1').toLowerCase());
+    if (field === undefined) continue;
+    const value = (raw[i + 1] as Buffer).toString('latin1');
+    head[field] = field === 'challenge' && head.challenge !== undefined ? `${head.challenge}, ${value}` : value;
+  }
+  const cut = head.contentType.indexOf(';');
+  head.contentType = (cut < 0 ? head.contentType : head.contentType.slice(0, cut)).trim().toLowerCase();
+  head.encoding = head.encoding.trim().toLowerCase();
+  return head;
+}

@@ -1,0 +1,82 @@
+// Streamable HTTP of 2026-07-28: no session, every request stands for itself and says who asks, in
+// which version, in `_meta` and in headers that mirror the body.
+import type { Connection, UpstreamRequest } from '../connection/connection.ts';
+import { type Hop, type Implementation, writeRequest } from '../wire/envelope.ts';
+import { META_CAPABILITIES, META_CLIENT_INFO, META_VERSION, MODERN_VERSION } from '../wire/era.ts';
+import { encodeHeaderValue } from '../wire/headers.ts';
+import { isJsonObject, type JsonObject, type Reply } from '../wire/reply.ts';
+import { callOverHttp } from './http-call.ts';
+import type { Door } from './http-exchange.ts';
+import { keepListening } from './http-listen.ts';
+import type { HttpTarget } from './http-target.ts';
+
+const NONE: JsonObject = {};
+
+/** Headers of one modern request. */
+export function modernHeaders(target: HttpTarget, method: string, name?: string): readonly string[] {
+  const headers = [...target.headers, 'mcp-protocol-version', MODERN_VERSION, 'mcp-method', method];
+  if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
+  return headers;
+}
+
+export class ModernHttpConnection implements Connection {
+  readonly era = 'modern';
+  readonly capabilities: JsonObject;
+  isClosed = false;
+  readonly #door: Door;
+  readonly #target: HttpTarget;
+  readonly #client: Implementation;
+  #nextId = 1;
+  #closers: (() => void)[] | undefined;
+
+  constructor(door: Door, target: HttpTarget, client: Implementation, discovered: unknown) {
+    this.#door = door;
+    this.#target = target;
+    this.#client = client;
+    this.capabilities = isJsonObject(discovered) && isJsonObject(discovered['capabilities']) ? discovered['capabilities'] : NONE;
+  }
+
+  request(request: UpstreamRequest): Promise<Reply> {
+    const id = this.#nextId++;
+    const hop: Hop = { era: this.era, client: this.#client, capabilities: request.capabilities ?? NONE };
+    const headers = modernHeaders(this.#target, request.method, request.name);
+    return callOverHttp(this.#door, {
+      target: this.#target,
+      headers: request.paramHeaders === undefined ? headers : [...headers, ...request.paramHeaders.flat()],
+      id,
+      body: writeRequest(id, request.method, request.params, hop, request.hearing !== undefined),
+      hasSession: false,
+      signal: request.signal,
+      hearing: request.hearing,
+      progressToken: request.progressToken,
+      onServerRequest: () => undefined, // there are none in this era
+    });
+  }
+
+  listen(listener: (method: string) => void): () => void {
+    const method = 'subscriptions/listen';
+    const meta = { [META_VERSION]: MODERN_VERSION, [META_CLIENT_INFO]: this.#client, [META_CAPABILITIES]: NONE };
+    const headers = modernHeaders(this.#target, method);
+    const ear = { onMethod: listener, onLost: () => undefined, onServerRequest: () => undefined };
+    return keepListening(this.#door, ear, (base) => ({
+      ...base,
+      origin: this.#target.origin,
+      path: this.#target.path,
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, method, params: { notifications: { toolsListChanged: true }, _meta: meta } }),
+    }));
+  }
+
+  onClose(job: () => void): void {
+    if (this.isClosed) job();
+    else this.#closers = [...(this.#closers ?? []), job];
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    for (const job of this.#closers ?? []) job();
+    this.#closers = undefined;
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,82 @@
+// Cuts a stream of bytes into lines, joining bytes before anybody decodes them, so that a character
+// split between two chunks arrives whole (RFC 8259 §8.1).
+
+const LF = 0x0a;
+const CR = 0x0d;
+/** Of a line that is too long these ends are kept: enough to tell whose answer it was. */
+const HEAD_BYTES = 4096;
+export const TAIL_BYTES = 64;
+
+export interface LineSink {
+  line(line: Buffer): void;
+  /** A line went past the limit: its first and last bytes, when it has ended. */
+  tooLong(ends: Buffer): void;
+}
+
+export class LineReader {
+  readonly #maxBytes: number;
+  readonly #sink: LineSink;
+  /** Bytes of the line that has not ended yet, `#size` of them; grows by doubling. */
+  #held: Buffer = Buffer.alloc(0);
+  #size = 0;
+  #overflow: { readonly head: Buffer; tail: Buffer } | undefined;
+
+  constructor(maxBytes: number, sink: LineSink) {
+    this.#maxBytes = maxBytes;
+    this.#sink = sink;
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
+      this.#finish(chunk.subarray(from, end));
+      from = end + 1;
+    }
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
+  }
+
+  #finish(last: Buffer): void {
+    if (this.#size === 0 && this.#overflow === undefined && last.length <= this.#maxBytes) {
+      this.#sink.line(withoutCr(last));
+      return;
+    }
+    this.#keep(last);
+    const { overflow, line } = { overflow: this.#overflow, line: this.#held.subarray(0, this.#size) };
+    this.#overflow = undefined;
+    this.#drop();
+    if (overflow === undefined) this.#sink.line(withoutCr(line));
+    else this.#sink.tooLong(Buffer.concat([overflow.head, overflow.tail]));
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#overflow !== undefined) {
+      this.#overflow.tail = lastOf(Buffer.concat([this.#overflow.tail, lastOf(part)]));
+      return;
+    }
+    this.#append(part);
+    if (this.#size <= this.#maxBytes) return;
+    const line = this.#held.subarray(0, this.#size);
+    this.#overflow = { head: Buffer.from(line.subarray(0, HEAD_BYTES)), tail: Buffer.from(lastOf(line)) };
+    this.#drop();
+  }
+
+  #append(part: Buffer): void {
+    const size = this.#size + part.length;
+    if (size > this.#held.length) {
+      const grown = Buffer.allocUnsafe(Math.max(size, this.#held.length * 2));
+      this.#held.copy(grown, 0, 0, this.#size);
+      this.#held = grown;
+    }
+    part.copy(this.#held, this.#size);
+    this.#size = size;
+  }
+
+  /** The buffer went out with the line, so the next one gets its own. */
+  #drop(): void {
+    this.#held = Buffer.alloc(0);
+    this.#size = 0;
+  }
+}
+
+const lastOf = (bytes: Buffer): Buffer => bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
+const withoutCr = (line: Buffer): Buffer => (line.at(-1) === CR ? line.subarray(0, -1) : line);

@@ -1,0 +1,160 @@
+// The fetch that the SDK's SSE transport is given. It decides what an HTTP status means, keeps every
+// request on the server's own origin, and takes the messages out of the event stream as bytes: the SDK
+// would parse them, round their numbers and drop what its schemas do not know.
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Clock } from '../shared/clock.ts';
+import { NotRunError, ProxyError } from '../shared/errors.ts';
+import { type SseEvent, SseReader } from '../wire/sse.ts';
+import { replyOf } from './http-errors.ts';
+import { MAX_BODY_BYTES } from './http-exchange.ts';
+
+export interface SseEars {
+  message(message: Buffer): void;
+  /** No more messages at hand for now. */
+  flush(): void;
+  /** The stream is over, or never began. */
+  ended(error: ProxyError): void;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** The connection was never made, so nothing was sent. Only codes that an open connection cannot give. */
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+/** Of what a POST says beside its status. */
+const MAX_SMALL_TALK_BYTES = 64 * 1024;
+
+/** @param url of the event stream; all requests have to stay on its origin */
+export function createSseFetch(fetch: FetchLike, url: URL, ears: SseEars, clock: Clock): FetchLike {
+  return async (target, init) => {
+    const isPost = init?.method === 'POST';
+    try {
+      requireOrigin(url, target);
+      const response = await send(fetch, target, init);
+      if (isFollowable(response, target, isPost, url)) return response;
+      if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, clock.now());
+      return isPost ? taken(response) : tapped(response, url, ears);
+    } catch (error) {
+      // The SDK would report this as text only.
+      if (error instanceof ProxyError && !isPost) ears.ended(error);
+      throw error;
+    }
+  };
+}
+
+function requireOrigin(own: URL, target: string | URL, base?: string | URL): void {
+  if (own.origin !== new URL(target, base).origin)
+    throw new ProxyError('upstream_protocol', 'The server sent us to another origin, which is not followed.');
+}
+
+async function send(fetch: FetchLike, target: string | URL, init: RequestInit | undefined): Promise<Response> {
+  try {
+    return await fetch(target, { ...init, redirect: 'manual' });
+  } catch (error) {
+    if (init?.signal?.aborted) throw error;
+    throw networkError(error);
+  }
+}
+
+/** fetch wraps what happened in a TypeError; our own doors' errors are found among its causes. */
+function networkError(error: unknown): ProxyError {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof ProxyError) return cause;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== undefined && NOT_CONNECTED.has(code))
+      return new NotRunError('The server cannot be reached.', { cause: error });
+  }
+  return new ProxyError('upstream_unavailable', 'The connection to the server broke; the request may have run.', {
+    cause: error,
+  });
+}
+
+/** A redirect within the origin that keeps the method; the transport follows a few of them. */
+function isFollowable({ status, headers }: Response, from: string | URL, isPost: boolean, url: URL): boolean {
+  const location = headers.get('location');
+  if (status < 300 || status >= 400 || location === null || !URL.canParse(location, String(from))) return false;
+  requireOrigin(url, location, from);
+  return !isPost || status === 307 || status === 308;
+}
+
+const isEventStream = ({ headers }: Response): boolean =>
+  (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
+
+/** Throws what the status means; a body is not needed for that. */
+function refuse({ status, headers, body }: Response, isPost: boolean, now: number): never {
+  void body?.cancel().catch(() => undefined);
+  const contentType = headers.get('content-type') ?? '';
+  const [challenge, retryAfter] = [
+    headers.get('www-authenticate') ?? undefined,
+    headers.get('retry-after') ?? undefined,
+  ];
+  const answer = {
+    status,
+    contentType,
+    challenge,
+    retryAfter,
+    sessionId: undefined,
+    location: undefined,
+    body: NOTHING,
+    reader: undefined,
+  };
+  replyOf(answer, now, isPost);
+  throw new ProxyError('upstream_protocol', `The server answered with HTTP status ${status}.`);
+}
+
+/** The answer comes on the stream; what the POST says is read away so that its socket can be used again. */
+function taken({ body }: Response): Response {
+  void drain(body).catch(() => undefined);
+  return new Response(null, { status: 202 });
+}
+
+async function drain(body: AsyncIterable<Uint8Array> | null): Promise<void> {
+  if (body === null) return;
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the rest.
+    if (size > MAX_SMALL_TALK_BYTES) return;
+  }
+}
+
+/** Messages go to us, and only the rest (the `endpoint` event) to the transport. */
+function tapped(response: Response, url: URL, ears: SseEars): Response {
+  let forward: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => void (forward = controller) });
+  const reader = new SseReader(MAX_BODY_BYTES, (event) => {
+    if (event.type === undefined || event.type === 'message') ears.message(oneLine(event));
+    else if (event.type === 'endpoint') forward.enqueue(endpoint(event, url));
+  });
+  void listen(response.body, reader, ears).then((error) => {
+    ears.ended(error);
+    forward.close();
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+/** Reads to the end, which is never welcome. A chunk that cannot be taken ends it too, and cancels the rest. */
+async function listen(body: AsyncIterable<Uint8Array> | null, reader: SseReader, ears: SseEars): Promise<ProxyError> {
+  try {
+    if (body !== null) {
+      for await (const chunk of body) {
+        reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+        ears.flush();
+      }
+    }
+    return new ProxyError('upstream_unavailable', 'The server closed the event stream; the call may have run.');
+  } catch (cause) {
+    if (cause instanceof ProxyError) return cause;
+    return new ProxyError('upstream_unavailable', 'The event stream of the server broke; the call may have run.', {
+      cause,
+    });
+  }
+}
+
+/** A line break in JSON is only space, and further on a message is one line. */
+const oneLine = ({ data }: SseEvent): Buffer => Buffer.from(data.replaceAll('\n', ' '), 'latin1');
+
+function endpoint({ data }: SseEvent, url: URL): Uint8Array {
+  if (!URL.canParse(data, url.href))
+    throw new ProxyError('upstream_protocol', 'The server named an endpoint that is no URL.');
+  requireOrigin(url, data, url);
+  return Buffer.from(`event: endpoint\ndata: ${data}\n\n`, 'latin1');
+}

@@ -1,0 +1,131 @@
+// In-memory fillings of the credential ports, and a real vault over them.
+import { randomBytes } from 'node:crypto';
+import { parseDefinition } from '../../src/catalog/definition.ts';
+import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
+import type { CredentialStore, DataKeyStore, StoredCredential } from '../../src/credential/credential-store.ts';
+import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import type { Ticket, TicketStore } from '../../src/credential/ticket-store.ts';
+import { createVault, type Vault } from '../../src/credential/vault.ts';
+import {
+  type PrincipalId,
+  parsePrincipalId,
+  parseTenantId,
+  type ServerId,
+  type TenantId,
+} from '../../src/shared/id.ts';
+
+export function aTenantId(text: string): TenantId {
+  const id = parseTenantId(text);
+  if (id === undefined) throw new Error('not a tenant id');
+  return id;
+}
+
+export function aPrincipal(text: string): PrincipalId {
+  const id = parsePrincipalId(text);
+  if (id === undefined) throw new Error('not a principal');
+  return id;
+}
+
+/** A server from its definition; kind `secret` unless the definition says otherwise. */
+export function aServer(
+  definition: Readonly<Record<string, unknown>> = {},
+  place: { tenantId?: TenantId; name?: string; id?: string; source?: 'table' | 'file' } = {},
+): UpstreamServer {
+  const { tenantId = aTenantId('acme'), name = 'notes', id = `id-of-${name}`, source = 'table' } = place;
+  const full = {
+    ...('command' in definition ? {} : { url: 'https://notes.example/mcp' }),
+    credential: { kind: 'secret' },
+    ...definition,
+  };
+  const result = parseDefinition({
+    tenantId,
+    name,
+    id: id as ServerId,
+    revision: '1',
+    enabled: true,
+    source,
+    definition: full,
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.server;
+}
+
+export class InMemoryTickets implements TicketStore {
+  readonly rows: (Ticket & { isUsed: boolean })[] = [];
+
+  async create(ticket: Ticket): Promise<void> {
+    this.rows.push({ ...ticket, isUsed: false });
+  }
+
+  async find(hash: Buffer, now: number): Promise<Ticket | undefined> {
+    return this.rows.find((row) => row.hash.equals(hash) && !row.isUsed && row.expiresAt > now);
+  }
+
+  async consume(hash: Buffer, now: number): Promise<Ticket | undefined> {
+    const row = this.rows.find(
+      (candidate) => candidate.hash.equals(hash) && !candidate.isUsed && candidate.expiresAt > now,
+    );
+    if (row !== undefined) row.isUsed = true;
+    return row;
+  }
+
+  async countOpen(tenantId: TenantId, principalId: PrincipalId, now: number): Promise<number> {
+    return this.rows.filter(
+      (row) => row.tenantId === tenantId && row.principalId === principalId && !row.isUsed && row.expiresAt > now,
+    ).length;
+  }
+}
+
+export class InMemoryCredentials implements CredentialStore {
+  rows: StoredCredential[] = [];
+  #version = 0;
+
+  async find(tenantId: TenantId, serverId: ServerId, owner: string): Promise<StoredCredential | undefined> {
+    return this.rows.find((row) => row.tenantId === tenantId && row.serverId === serverId && row.owner === owner);
+  }
+
+  async put(credential: Omit<StoredCredential, 'version' | 'updatedAt'>, now: number): Promise<string> {
+    await this.remove(credential.tenantId, credential.serverId, credential.owner);
+    const version = String(++this.#version);
+    this.rows.push({ ...credential, version, updatedAt: now });
+    return version;
+  }
+
+  async remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<boolean> {
+    const before = this.rows.length;
+    this.rows = this.rows.filter(
+      (row) => !(row.tenantId === tenantId && row.serverId === serverId && row.owner === owner),
+    );
+    return this.rows.length < before;
+  }
+
+  async list(
+    tenantId: TenantId,
+    after: string | undefined,
+    limit: number,
+  ): Promise<{ items: readonly StoredCredential[]; next: string | undefined }> {
+    const mine = this.rows.filter((row) => row.tenantId === tenantId);
+    const start = after === undefined ? 0 : Number(after);
+    return {
+      items: mine.slice(start, start + limit),
+      next: mine.length > start + limit ? String(start + limit) : undefined,
+    };
+  }
+
+  async versions(): Promise<ReadonlyMap<string, string>> {
+    throw new Error('not needed here');
+  }
+}
+
+export function aVault(): Vault {
+  const keys = new Map<TenantId, { id: string; wrapped: Buffer; masterKeyId: string }>();
+  const dataKeys: DataKeyStore = {
+    list: async (tenantId) => [...keys].filter(([owner]) => owner === tenantId).map(([, key]) => key),
+    ensure: async (tenantId, key) => {
+      const kept = keys.get(tenantId) ?? key;
+      keys.set(tenantId, kept);
+      return kept;
+    },
+  };
+  return createVault({ masterKeys: createStaticKeyProvider([randomBytes(32).toString('base64')]), dataKeys });
+}

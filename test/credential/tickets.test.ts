@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { bindingOf } from '../../src/catalog/binding.ts';
+import { createTickets } from '../../src/credential/tickets.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { aPrincipal, aServer, aTenantId, InMemoryTickets } from './in-memory.ts';
+
+const acme = aTenantId('acme');
+const alice = aPrincipal('alice');
+const MINUTE = 60_000;
+
+function aDesk(publicUrl = 'https://px.test/keys/') {
+  const clock = new FakeClock();
+  const store = new InMemoryTickets();
+  return { clock, store, tickets: createTickets({ store, clock, publicUrl: () => publicUrl }) };
+}
+
+const textOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
+
+describe('tickets', () => {
+  it('are 256-bit links under the public URL, good for ten minutes, stored as a hash only', async () => {
+    const { clock, store, tickets } = aDesk();
+    const server = aServer();
+    const { url, expiresAt } = await tickets.issue(acme, alice, server);
+    expect(url).toMatch(/^https:\/\/px\.test\/keys\/connect\/[A-Za-z0-9_-]{43}$/);
+    expect(expiresAt).toBe(clock.now() + 10 * MINUTE);
+    expect(JSON.stringify(store.rows)).not.toContain(textOf(url));
+    expect(store.rows[0]?.hash).toHaveLength(32);
+    expect(await tickets.find(textOf(url))).toMatchObject({
+      tenantId: acme,
+      principalId: alice,
+      serverId: server.id,
+      binding: bindingOf(server),
+    });
+    clock.advance(10 * MINUTE);
+    expect(await tickets.find(textOf(url))).toBeUndefined();
+  });
+
+  it('give an agent that asks again, or twice at once, the same link', async () => {
+    const { clock, store, tickets } = aDesk();
+    const [first, second] = await Promise.all([
+      tickets.issue(acme, alice, aServer()),
+      tickets.issue(acme, alice, aServer()),
+    ]);
+    expect(second).toEqual(first);
+    clock.advance(4 * MINUTE);
+    expect(await tickets.issue(acme, alice, aServer())).toEqual(first);
+    clock.advance(MINUTE);
+    expect((await tickets.issue(acme, alice, aServer())).url).not.toBe(first.url);
+    expect(store.rows).toHaveLength(2);
+  });
+
+  it('never give one link for two people, tenants, servers or addresses', async () => {
+    const { tickets } = aDesk();
+    const beta = aTenantId('beta');
+    const links = await Promise.all([
+      tickets.issue(acme, alice, aServer()),
+      tickets.issue(acme, aPrincipal('bob'), aServer()),
+      tickets.issue(beta, alice, aServer({}, { tenantId: beta })),
+      tickets.issue(acme, alice, aServer({}, { name: 'other' })),
+      tickets.issue(acme, alice, aServer({ url: 'https://moved.example/mcp' })),
+    ]);
+    expect(new Set(links.map(({ url }) => url)).size).toBe(5);
+  });
+
+  it('are not given again once used, also when another node used them', async () => {
+    const { store, tickets } = aDesk();
+    const { url } = await tickets.issue(acme, alice, aServer());
+    const [row] = store.rows;
+    if (row !== undefined) row.isUsed = true;
+    expect((await tickets.issue(acme, alice, aServer())).url).not.toBe(url);
+  });
+
+  it('are used by one only of many at once', async () => {
+    const { tickets } = aDesk();
+    const { url } = await tickets.issue(acme, alice, aServer());
+    const uses = await Promise.all(Array.from({ length: 50 }, () => tickets.consume(textOf(url))));
+    expect(uses.filter((ticket) => ticket !== undefined)).toHaveLength(1);
+  });
+
+  it('T28: at most ten are open per person; others are not affected', async () => {
+    const { clock, tickets } = aDesk();
+    const issue = (name: string, who = alice) => tickets.issue(acme, who, aServer({}, { name }));
+    for (let index = 0; index < 10; index++) await issue(`s${String(index)}`);
+    await expect(issue('s10')).rejects.toMatchObject({ code: 'rate_limited' });
+    await issue('s10', aPrincipal('bob'));
+    clock.advance(10 * MINUTE);
+    await issue('s10');
+  });
+
+  it('are not looked up when the text cannot be one of ours', async () => {
+    const { store, tickets } = aDesk();
+    store.find = () => Promise.reject(new Error('asked'));
+    for (const text of ['', 'x', 'a'.repeat(44), `${'a'.repeat(42)}/`, 'a'.repeat(100_000)])
+      expect(await tickets.find(text)).toBeUndefined();
+  });
+});

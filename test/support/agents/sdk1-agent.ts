@@ -1,0 +1,25 @@
+// The official SDK's first line (@modelcontextprotocol/sdk), legacy era only.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { JsonObject } from '../upstreams/message.ts';
+import type { Agent, AgentHeaders, CallOptions } from './agent.ts';
+import { allPages } from './all-pages.ts';
+import { sdkOptions } from './sdk-options.ts';
+
+export async function connectSdk1(url: string, headers: AgentHeaders): Promise<Agent> {
+  const client = new Client({ name: 'sdk1', version: '1.0.0' });
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  await client.connect(transport);
+  return {
+    kind: 'sdk1',
+    listTools: () => allPages((cursor) => client.listTools(cursor === undefined ? {} : { cursor })),
+    callTool: async (name: string, args: JsonObject = {}, options: CallOptions = {}) =>
+      client.callTool({ name, arguments: { ...args } }, undefined, sdkOptions(options)),
+    onListChanged: async (changed) => client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed()),
+    close: async () => {
+      await transport.terminateSession();
+      await client.close();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// Dials to servers of the 2024-11-05 transport, closed again when the test that opened them is over.
+import { Agent, fetch as undiciFetch } from 'undici';
+import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
+import type { Connection, Dial } from '../../src/connection/connection.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { Secret } from '../../src/shared/secret.ts';
+import { createSseDial, type SseDialDeps } from '../../src/upstream/sse-link.ts';
+import { anOldSseServer, type OldOptions, type OldServer } from './old-sse-server.ts';
+import { aLog, aServer, client, never, none, secretSpec } from './stdio/a-stdio-server.ts';
+import { within } from './within.ts';
+
+// Node's own fetch types and undici's describe one thing in two declarations.
+const boundFetch = (dispatcher: Agent): SseDialDeps['fetch'] =>
+  ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as SseDialDeps['fetch'];
+
+export function anSseServer(url: string, headers: Record<string, string> = {}, spec = secretSpec()): UpstreamServer {
+  const secrets = new Map(Object.entries(headers).map(([name, value]) => [name, new Secret(value)]));
+  return aServer({ kind: 'sse', url, headers: secrets }, spec);
+}
+
+export class OldSseBench {
+  readonly #closers: (() => Promise<void>)[] = [];
+
+  later(close: () => Promise<void>): void {
+    this.#closers.push(close);
+  }
+
+  async served(options: OldOptions = {}): Promise<OldServer> {
+    const server = await anOldSseServer(options);
+    this.later(() => server.close());
+    return server;
+  }
+
+  dial(): Dial {
+    const agent = new Agent();
+    this.later(() => agent.destroy());
+    return createSseDial({ clock: systemClock, logger: aLog('silent').logger, client, fetch: boundFetch(agent) });
+  }
+
+  async dialed(url: string): Promise<Connection> {
+    const connection = await within(this.dial()(anSseServer(url), none, never()), 'the dial');
+    this.later(() => connection.close());
+    return connection;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+}
