@@ -1,6 +1,5 @@
 // The parts list: the only place that builds things and hands each part just what it needs. What is
 // opened last is closed first.
-import { fetch as doorFetch } from 'undici';
 import { createDirectory } from './admin/directory.ts';
 import { createLiveConnections } from './admin/live-connections.ts';
 import { createAdminRouter } from './admin/router.ts';
@@ -58,6 +57,7 @@ import { createTenantStore } from './store/tenants.ts';
 import { createTicketStore } from './store/tickets.ts';
 import { createDial } from './upstream/dial.ts';
 import { openDoor } from './upstream/egress/dispatcher.ts';
+import { createDoorFetch } from './upstream/egress/door-fetch.ts';
 import { createEraMemory } from './upstream/era-probe.ts';
 import { fetchJson } from './upstream/fetch-json.ts';
 import { createHttpDial } from './upstream/http-dial.ts';
@@ -122,7 +122,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const door = { dispatcher, clock };
     const dial = createDial({
       http: createHttpDial({ door, eras: createEraMemory(clock), client: self }),
-      sse: createSseDial({ clock, logger, client: self, fetch: (url, init) => doorFetch(url, { ...(init as object), dispatcher }) as unknown as Promise<Response> }),
+      sse: createSseDial({ clock, logger, client: self, fetch: createDoorFetch(dispatcher) }),
       stdio: createStdioDial({ clock, logger, client: self, parentEnv: options.parentEnv }),
     });
 

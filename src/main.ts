@@ -61,7 +61,7 @@ async function ensureFileTenant(url: string, file: OperatorFile | undefined, log
 
 async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<void> {
   const { databaseUrl, masterKeys, adminKey, agentKey } = await prepare(config, life, logger);
-  let app: App | undefined;
+  const running: { app?: App } = {};
   let file: OperatorFile | undefined;
   if (config.operatorFile !== undefined) {
     const watch = await watchOperatorFile({
@@ -75,7 +75,7 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
         }
         const before = file?.tenant;
         file = result.file;
-        for (const tenantId of new Set([before, file.tenant])) if (tenantId !== undefined) void app?.refresh(tenantId).catch(() => undefined);
+        for (const tenantId of new Set([before, file.tenant])) if (tenantId !== undefined) void running.app?.refresh(tenantId).catch(() => undefined);
       },
     });
     life.onClose('operator file', () => watch.close());
@@ -83,7 +83,7 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
     file = watch.first.file;
     await ensureFileTenant(databaseUrl, file, logger);
   }
-  app = await startApp({
+  const app = await startApp({
     version,
     databaseUrl,
     http: config.http,
@@ -97,8 +97,8 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
     clock: systemClock,
     logger,
   });
-  const started = app;
-  life.onClose('app', () => started.stop());
+  running.app = app;
+  life.onClose('app', () => app.stop());
   logger.info({ url: app.url, publicUrl: app.publicUrl, version }, 'ready');
   process.stderr.write(`\n${welcomeText({ publicUrl: app.publicUrl, dataDir: config.dataDir, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`);
 }

@@ -18,7 +18,7 @@ export interface Scope {
 
 export interface Catalog {
   /** Undefined when the scope names nothing that is registered. */
-  view(caller: Caller, scope: Scope, signal: AbortSignal): Promise<View | undefined>;
+  readonly view: (caller: Caller, scope: Scope, signal: AbortSignal) => Promise<View | undefined>;
   /** From memory when the name is known; else as soon as the servers that are not known yet have answered. */
   find(caller: Caller, scope: Scope, name: string, signal: AbortSignal): Target | undefined | Promise<Target | undefined>;
   /** How one server stands in the tenant, for the admin API. */

@@ -113,7 +113,7 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     await ask(server, owner, principalId).catch(() => undefined);
   };
 
-  const unsubscribe = registry.onChange((tenantId, now, before) => {
+  const unsubscribe = registry.onChange((_tenantId, now, before) => {
     for (const { server, lists } of before?.byName.values() ?? []) {
       if (isInvalid(server) || now.byName.get(server.name)?.server.revision === server.revision) continue;
       for (const owner of ['', ...lists.keys()]) {
@@ -125,7 +125,6 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     for (const { server, lists } of now.byName.values()) {
       if (!isInvalid(server) && server.enabled && !isPersonal(server) && !lists.has('')) void ensure(server, '', undefined);
     }
-    void tenantId;
   });
 
   return {

@@ -58,7 +58,7 @@ export interface Registry {
   tenant(tenantId: TenantId): TenantServers | Promise<TenantServers>;
   /** What is known without waiting. */
   known(tenantId: TenantId): TenantServers | undefined;
-  find(tenantId: TenantId, serverId: ServerId): Promise<UpstreamServer | undefined>;
+  readonly find: (tenantId: TenantId, serverId: ServerId) => Promise<UpstreamServer | undefined>;
   /** Reads the tenant again and tells the listeners when something differs. */
   refresh(tenantId: TenantId): Promise<void>;
   /** Keeps a list in the database, then here. An equal list only gets a new age. */

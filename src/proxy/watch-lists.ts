@@ -10,7 +10,7 @@ import { describeError, type Logger } from '../shared/logger.ts';
 
 export interface WatchLists {
   /** The tenant's first listener came, or its last went. */
-  interest(tenantId: TenantId, isListening: boolean): void;
+  readonly interest: (tenantId: TenantId, isListening: boolean) => void;
   close(): void;
 }
 

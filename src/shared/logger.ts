@@ -8,7 +8,7 @@ const REDACTED = ['authorization', 'token', 'secret', 'password', 'headers', 'ar
 
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
   const options = { level, base: null, redact: { paths: REDACTED, censor: '[redacted]' } };
-  return (destination === undefined ? pino(options) : pino(options, destination)) as Logger;
+  return (destination === undefined ? pino(options) : pino(options, destination));
 }
 
 /** An error as loggable fields: class, code and message of it and of its causes, never their payloads. */

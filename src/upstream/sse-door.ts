@@ -19,8 +19,6 @@ export interface SseEars {
 const NOTHING = Buffer.alloc(0);
 /** The connection was never made, so nothing was sent. Only codes that an open connection cannot give. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
-/** Of what a POST says beside its status. */
-const MAX_SMALL_TALK_BYTES = 64 * 1024;
 
 /** @param url of the event stream; all requests have to stay on its origin */
 export function createSseFetch(fetch: FetchLike, url: URL, ears: SseEars, clock: Clock): FetchLike {
@@ -31,7 +29,7 @@ export function createSseFetch(fetch: FetchLike, url: URL, ears: SseEars, clock:
       const response = await send(fetch, target, init);
       if (isFollowable(response, target, isPost, url)) return response;
       if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, clock.now());
-      return isPost ? taken(response) : tapped(response, url, ears);
+      return isPost ? response : tapped(response, url, ears);
     } catch (error) {
       // The SDK would report this as text only.
       if (error instanceof ProxyError && !isPost) ears.ended(error);
@@ -98,22 +96,6 @@ function refuse({ status, headers, body }: Response, isPost: boolean, now: numbe
   };
   replyOf(answer, now, isPost);
   throw new ProxyError('upstream_protocol', `The server answered with HTTP status ${status}.`);
-}
-
-/** The answer comes on the stream; what the POST says is read away so that its socket can be used again. */
-function taken({ body }: Response): Response {
-  void drain(body).catch(() => undefined);
-  return new Response(null, { status: 202 });
-}
-
-async function drain(body: AsyncIterable<Uint8Array> | null): Promise<void> {
-  if (body === null) return;
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the rest.
-    if (size > MAX_SMALL_TALK_BYTES) return;
-  }
 }
 
 /** Messages go to us, and only the rest (the `endpoint` event) to the transport. */

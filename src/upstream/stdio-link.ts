@@ -126,12 +126,10 @@ class StdioLink {
   }
 
   #onEnded(how: string): void {
-    if (this.#ended !== undefined) return;
     this.#ended = how;
-    // Ours to know when we did not end it ourselves.
+    // No news when we ended it ourselves.
     if (!this.peer.isClosed && this.#isGreeted) this.#logger.warn({ how }, 'the command of a server ended by itself');
     this.peer.close(new ProxyError('upstream_unavailable', "The server's process ended; the call may have run."));
-    void this.close();
   }
 
   readonly #send: Send = (text, done) => {

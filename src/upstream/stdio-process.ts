@@ -74,29 +74,33 @@ function notStarted(error: NodeJS.ErrnoException): NotRunError {
 export class StdioProcess {
   readonly #child: Child;
   readonly #clock: Clock;
+  readonly #ears: ProcessEars;
   readonly #exited: Promise<void>;
   #hasExited = false;
   #isGroupGone = false;
+  #isOver = false;
   #ending: Promise<void> | undefined;
 
   constructor(child: Child, ears: ProcessEars, clock: Clock) {
     this.#child = child;
     this.#clock = clock;
+    this.#ears = ears;
     const drained = new Promise<void>((resolve) => child.once('close', () => resolve()));
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true;
         resolve();
-        const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
-        void Promise.race([drained, clock.sleep(LAST_WORDS_MS)]).then(() => ears.ended(how));
+        // What it left behind goes now; what it said last is heard first.
         void this.close();
+        const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
+        void Promise.race([drained, clock.sleep(LAST_WORDS_MS)]).then(() => this.#over(how));
       });
     });
     child.stdout.on('data', (chunk: Buffer) => ears.stdout(chunk));
     child.stderr.on('data', (chunk: Buffer) => ears.stderr(chunk));
-    child.stdin.on('error', () => ears.ended('closed its input'));
+    child.stdin.on('error', () => this.#over('closed its input'));
     // As a rule it is about to exit, and then its exit code says more.
-    child.stdout.on('end', () => clock.after(2 * LAST_WORDS_MS, () => ears.ended('closed its output')));
+    child.stdout.on('end', () => clock.after(2 * LAST_WORDS_MS, () => this.#over('closed its output')));
   }
 
   /** Bytes accepted that the process has not read yet. */
@@ -119,6 +123,13 @@ export class StdioProcess {
     this.#signal('SIGKILL');
     await Promise.race([this.#exited, this.#clock.sleep(REAP_MS)]);
     this.#letGo();
+  }
+
+  #over(how: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ears.ended(how);
+    void this.close();
   }
 
   async #end(): Promise<void> {

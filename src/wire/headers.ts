@@ -1,6 +1,6 @@
 // Header values that mirror the body in the modern era (2026-07-28 §basic/transports/streamable-http).
 // A value that cannot travel as plain ASCII goes as `=?base64?…?=`.
-import { isJsonObject, type JsonObject } from './reply.ts';
+import { isJsonObject } from './reply.ts';
 
 const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 const PLAIN = /^[\u0021-\u007e](?:[\t\u0020-\u007e]*[\u0021-\u007e])?$/;
@@ -57,7 +57,7 @@ export function paramHeaderValues(wanted: readonly ParamHeader[], args: unknown)
   const values: [string, string][] = [];
   for (const { header, path } of wanted) {
     let value: unknown = args;
-    for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
+    for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? (value)[key] : undefined;
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') values.push([header, encodeHeaderValue(String(value))]);
   }
   return values;

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/shared/logger.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
@@ -13,11 +13,8 @@ let empty: TestDatabase;
 let client: pg.Client;
 let steps: string;
 
-beforeAll(async () => {
-  steps = await mkdtemp(join(tmpdir(), 'keybearer-steps-'));
-});
-afterAll(() => rm(steps, { recursive: true }));
 beforeEach(async () => {
+  steps = await mkdtemp(join(tmpdir(), 'keybearer-steps-'));
   empty = await createEmptyDatabase();
   client = new pg.Client({ connectionString: empty.url });
   await client.connect();
@@ -25,6 +22,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await client.end();
   await empty.close();
+  await rm(steps, { recursive: true });
 });
 
 async function column(sql: string): Promise<readonly unknown[]> {
@@ -84,5 +82,23 @@ describe('migrate', () => {
     await slowStep(0);
     await migrate(empty.url, logger, steps);
     expect(await column(`SELECT to_regclass('done') IS NOT NULL`)).toEqual([true]);
+  });
+
+  it('keeps no step when a later one fails', async () => {
+    await slowStep(0);
+    await writeFile(join(steps, '0002_wrong.sql'), 'SELECT 1 / 0;');
+    await expect(migrate(empty.url, logger, steps)).rejects.toMatchObject({ code: '22012' });
+    expect(await column(`SELECT to_regclass('slow') IS NULL`)).toEqual([true]);
+    expect(await column('SELECT name FROM pgmigrations')).toEqual([]);
+    expect(await advisoryLocks()).toEqual([]);
+  });
+
+  it('leaves the database of a newer version as it is', async () => {
+    await slowStep(0);
+    await writeFile(join(steps, '0002_newer.sql'), 'CREATE TABLE newer (id int);');
+    await migrate(empty.url, logger, steps);
+    await rm(join(steps, '0002_newer.sql'));
+    await migrate(empty.url, logger, steps);
+    expect(await column('SELECT name FROM pgmigrations ORDER BY id')).toEqual(['0001_slow', '0002_newer']);
   });
 });

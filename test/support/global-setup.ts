@@ -24,14 +24,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // When we are root the server runs as another user, who has to get through.
   await chmod(dataDir, 0o711);
   const server = await startEmbeddedPostgres({ dataDir, logger, fsync: false });
-  await createTemplate(server.url);
-  await migrate(withDatabase(server.url, TEMPLATE), logger);
-  project.provide('postgresUrl', withDatabase(server.url, 'postgres'));
-  project.provide('templateDatabase', TEMPLATE);
-  return async () => {
+  const tearDown = async (): Promise<void> => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
+  try {
+    await createTemplate(server.url);
+    await migrate(withDatabase(server.url, TEMPLATE), logger);
+  } catch (error) {
+    await tearDown();
+    throw error;
+  }
+  project.provide('postgresUrl', withDatabase(server.url, 'postgres'));
+  project.provide('templateDatabase', TEMPLATE);
+  return tearDown;
 }
 
 async function createTemplate(url: string): Promise<void> {

@@ -78,6 +78,17 @@ describe('answers over HTTP+SSE', () => {
     );
   });
 
+  it('leave the sockets of their requests open for the next', async () => {
+    const server = await bench.served({
+      onMessage: ({ id }, session) => id !== undefined && session.event(answer(id, 'ok')),
+    });
+    const connection = await bench.dialed(server.url);
+    for (let i = 0; i < 10; i++) await call(connection, 'any');
+    const sockets = new Set(server.requests.map(({ socket }) => socket));
+    expect(server.requests.length).toBeGreaterThan(10);
+    expect(sockets.size).toBeLessThan(5);
+  });
+
   it('B132: leave its own questions answered at once', async () => {
     const server = await bench.served({
       onMessage: ({ id, method }, session) => {

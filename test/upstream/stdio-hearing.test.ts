@@ -59,6 +59,17 @@ describe('what a command says during a call', () => {
     expect(hearing.messages).toEqual([]);
   });
 
+  it('is dropped when two tokens stand in it and the first is not of its call', async () => {
+    const connection = await dialed('server.mjs');
+    const hearing = aHearing();
+    const lines = [
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"_meta":{"progressToken":99},"progressToken":ID}}',
+      '{"jsonrpc":"2.0","id":ID,"result":{}}',
+    ];
+    await call(connection, 'raw', { line: lines.join('\n') }, { hearing, progressToken: '1' });
+    expect(hearing.messages).toEqual([]);
+  });
+
   it('reaches the only call there is when it names none, and nobody when there are two', async () => {
     const connection = await dialed('server.mjs');
     const [alone, one, two] = [aHearing(), aHearing(), aHearing()];
@@ -91,6 +102,7 @@ describe('what a command says during a call', () => {
   it('B132: is answered at once: ping with an empty result, everything else with method not found', async () => {
     const connection = await dialed('server.mjs');
     expect(JSON.parse(textOf(await call(connection, 'ask', { method: 'ping' })))).toMatchObject({ result: {} });
+    for (let i = 0; i < 40; i++) await within(call(connection, 'ask', { method: 'ping' }), `ping ${i}`);
     for (const method of ['roots/list', 'sampling/createMessage', 'elicitation/create', 'made/up']) {
       expect(JSON.parse(textOf(await within(call(connection, 'ask', { method }), method)))).toMatchObject({
         error: { code: -32601 },

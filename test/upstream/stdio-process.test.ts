@@ -70,6 +70,18 @@ describe('the processes of a command', () => {
     );
   });
 
+  it('are all gone when the command closed its output and lives on', async () => {
+    const mark = marker();
+    const connection = await dialWith()(aServer(stdioTransport('server.mjs', [mark])), none, never());
+    const unanswered = call(connection, 'closeOutput');
+    await expect(within(unanswered, 'the call to fail')).rejects.toMatchObject({ code: 'upstream_unavailable' });
+    expect(connection.isClosed).toBe(true);
+    await within(
+      until(() => processesWith(mark).length === 0),
+      'no process to be left',
+    );
+  });
+
   it('are never started when the dial was given up before', async () => {
     const mark = marker();
     await expect(

@@ -1,4 +1,5 @@
 // A stdio server in plain Node whose tools do what tests need. It knows nothing of our code.
+import { closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -82,6 +83,11 @@ const tools = {
       write({ id, result: text('done') });
     });
     write({ id: askId, method: 'sampling/createMessage', params: {} });
+  },
+  // Lives on without a voice.
+  closeOutput() {
+    closeSync(1);
+    setInterval(() => {}, 1000);
   },
   closeInputAndExit(id) {
     write({ id, result: text('done') });
