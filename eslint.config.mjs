@@ -99,9 +99,9 @@ export default defineConfig(
       '@typescript-eslint/no-invalid-void-type': 'off',
       // an async function without await fills a port whose other filler waits,
       '@typescript-eslint/require-await': 'off',
-      // a signal's reason is unknown, and is thrown on as it is,
-      // Web standard classes exist twice (Node's and undici's); what counts is what they do.
+      // web standard classes exist twice (Node's and undici's); what counts is what they do,
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // a signal's reason is unknown, and is thrown on as it is,
       '@typescript-eslint/only-throw-error': 'off',
       'no-throw-literal': 'error',
       '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],

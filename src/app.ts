@@ -22,6 +22,7 @@ import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
 import { retireOutdated } from './connection/retire-outdated.ts';
 import { createConsentRouter } from './consent/routes.ts';
+import { announced } from './credential/announced.ts';
 import { createCredentialBroker } from './credential/broker.ts';
 import { ownerKey } from './credential/credential.ts';
 import { createDefinitionSecrets } from './credential/definition-secrets.ts';
@@ -137,7 +138,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tickets = createTickets({ store: createTicketStore(database), clock, publicUrl: publicUrlNow });
     const broker = createCredentialBroker({ credentials, vault, tickets, changes, logger });
     life.onClose('broker', () => broker.close());
-    const keeper = createSecretKeeper({ vault, credentials, clock });
+    const keeper = announced(createSecretKeeper({ vault, credentials, clock }), (change) => changes.announce(change));
     const pool = new Pool({ dial, clock, logger, maxPerTenant: limits.maxConnectionsPerTenant });
     life.onClose('connections', () => pool.close());
     life.onClose('outdated connections', retireOutdated(pool, registry, changes));

@@ -83,11 +83,13 @@ async function runOperator(route: Extract<AdminRoute, { access: 'operator' }>, r
 }
 
 /** Another tenant looks like one that is not there. */
-async function getTenant({ tenants }: AdminDeps, { admin, param }: AdminRequest): Promise<Tenant> {
+async function getTenant({ tenants, directory }: AdminDeps, { admin, param }: AdminRequest): Promise<Tenant> {
   const id = parseTenantId(param('tenant'));
   if (id === undefined || (admin.kind === 'tenant' && admin.tenantId !== id)) throw notFound();
   const tenant = await tenants.find(id);
   if (tenant === undefined) throw notFound();
+  // What another node was told a moment ago counts here too, and so does a tenant nobody asked for yet.
+  await directory.refresh(id);
   return tenant;
 }
 

@@ -1,4 +1,4 @@
-// Every route of the admin API, in the order of the contract's table.
+// Every route of the admin API, in the order of docs/reference/http-api.md.
 import { connectLinkRoutes } from './connect-links.ts';
 import { connectionRoutes } from './connections.ts';
 import { credentialRoutes } from './credentials.ts';

@@ -24,15 +24,21 @@ const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase
 export function createGatekeeper({ publicUrl, allowedHosts, allowedOrigins }: GatekeeperOptions): Gatekeeper {
   const hosts = new Set((allowedHosts ?? []).map((host) => host.toLowerCase()));
   const origins = new Set((allowedOrigins ?? []).map((origin) => origin.toLowerCase()));
+  let parsed = { text: '', host: '', origin: '' };
+  const own = (): typeof parsed => {
+    const text = publicUrl();
+    if (text !== parsed.text) parsed = { text, host: new URL(text).host, origin: new URL(text).origin };
+    return parsed;
+  };
 
   const hostIsAllowed = (host: string): boolean => {
     const lower = host.toLowerCase();
-    return LOOPBACK.has(hostName(lower)) || hosts.has(lower) || hosts.has(hostName(lower)) || lower === new URL(publicUrl()).host;
+    return LOOPBACK.has(hostName(lower)) || hosts.has(lower) || hosts.has(hostName(lower)) || lower === own().host;
   };
 
   const originIsAllowed = (origin: string): boolean => {
     const lower = origin.toLowerCase();
-    if (origins.has(lower) || lower === new URL(publicUrl()).origin) return true;
+    if (origins.has(lower) || lower === own().origin) return true;
     return URL.canParse(lower) && /^https?:/.test(lower) && LOOPBACK.has(new URL(lower).hostname);
   };
 

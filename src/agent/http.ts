@@ -6,7 +6,7 @@ import { parseMcpRoute } from './route.ts';
 
 export interface HttpAppDeps {
   readonly publicUrl: () => string;
-  /** Issuers whose tokens are taken on the route of this tenant; all tenants' when it names none. */
+  /** Issuers whose tokens are taken on the route of this tenant; none when the route names no tenant. */
   readonly issuersOf: (tenant: string | undefined) => Promise<readonly string[]>;
   readonly isReady: () => Promise<boolean>;
   readonly admin: Router;

@@ -56,10 +56,14 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       request.resume();
       refuse(response, route, error);
     };
+    // Whoever left meanwhile is not heard leaving any more, so nothing may be begun for them.
+    const goOn = (caller: Caller): void => {
+      if (!response.destroyed) then(caller);
+    };
     try {
       const caller = authenticate(request, route);
-      if (caller instanceof Promise) caller.then(then).catch(failed);
-      else then(caller);
+      if (caller instanceof Promise) caller.then(goOn).catch(failed);
+      else goOn(caller);
     } catch (error) {
       failed(error);
     }
@@ -149,6 +153,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       capabilities: session?.capabilities ?? statedCapabilities(incoming.params),
       responder,
       signal: controller.signal,
+      abort: (reason: Error) => controller.abort(reason),
     };
     method(exchange)
       .then((parts) => responder.send(parts))

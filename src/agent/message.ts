@@ -90,13 +90,15 @@ function idOf(message: JsonObject): string | undefined {
   throw new BadMessage(400, -32600, 'The id must be a string or a whole number.');
 }
 
-function isModern({ params, idText }: Incoming, headers: IncomingHttpHeaders): boolean {
+function isModern({ kind, params, idText }: Incoming, headers: IncomingHttpHeaders): boolean {
   const version = metaOf(params)?.[META_VERSION];
   if (version !== undefined) {
     if (version === MODERN_VERSION) return true;
     throw unsupported(typeof version === 'string' ? version : 'none', idText);
   }
   if (headers['mcp-protocol-version'] === MODERN_VERSION) {
+    // Only requests carry the envelope (2026-07-28 §basic/index, _meta).
+    if (kind === 'notification') return true;
     throw new BadMessage(400, -32602, `params._meta must carry ${META_VERSION}.`, idText);
   }
   return false;

@@ -18,6 +18,8 @@ export interface Exchange {
   readonly capabilities: JsonObject;
   readonly responder: Responder;
   readonly signal: AbortSignal;
+  /** Makes `signal` fire with this reason. */
+  readonly abort: (reason: Error) => void;
 }
 
 /** Gives the whole answer; throws BadMessage or a ProxyError. */
@@ -47,17 +49,17 @@ export function createMethods(operations: Operations, self: Implementation): Met
     return [`{"jsonrpc":"2.0","id":${incoming.idText},"result":`, page[incoming.era], '}'];
   };
 
-  const callTool: Method = async ({ caller, scope, incoming, capabilities, responder, signal }) => {
+  const callTool: Method = async ({ caller, scope, incoming, capabilities, responder, signal, abort }) => {
     const { params, era, idText } = incoming;
     const { name } = params as { name?: unknown };
     if (typeof name !== 'string') throw new BadMessage(era === 'modern' ? 400 : 200, -32602, 'params.name must be the name of a tool.', idText);
     const token = metaOf(params)?.['progressToken'];
     const progressToken = typeof token === 'string' || typeof token === 'number' ? asciiJson(token) : undefined;
     try {
-      const result = await operations.callTool(caller, { scope, name, params, era, capabilities, progressToken, hearing: responder }, signal);
+      const result = await operations.callTool(caller, { scope, name, params, era, capabilities, progressToken, hearing: responder, abort }, signal);
       return result.kind === 'reply' ? result.reply.parts(idText, result.edits) : answer(idText, own(result.result, era === 'modern'));
     } catch (error) {
-      const told = signal.aborted ? undefined : toCallResult(error);
+      const told = toCallResult(error);
       if (told === undefined) throw error;
       return answer(idText, own(told, era === 'modern'));
     }

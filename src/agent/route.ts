@@ -9,7 +9,7 @@ export interface McpRoute {
 }
 
 const ALL: McpRoute = { tenant: undefined, only: undefined, path: '/mcp' };
-const PATTERN = /^(?:\/t\/([^/]{1,64}))?\/mcp(?:\/([^/]{1,64}))?\/?$/;
+const PATTERN = /^(?:\/t\/([A-Za-z0-9-]{1,64}))?\/mcp(?:\/([A-Za-z0-9-]{1,64}))?\/?$/;
 
 /** Undefined when the URL is not ours to answer. A trailing slash and a query change nothing. */
 export function parseMcpRoute(url: string): McpRoute | undefined {

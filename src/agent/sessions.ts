@@ -2,6 +2,7 @@
 // opened it, and for everybody else it does not exist.
 import type { Caller } from '../identity/caller.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
 import { randomId } from '../shared/id.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import type { McpRoute } from './route.ts';
@@ -66,7 +67,7 @@ export class Sessions {
     if (left > 0) this.#counts.set(session.callerKey, left);
     else this.#counts.delete(session.callerKey);
     session.closeStream?.();
-    for (const controller of session.inFlight?.values() ?? []) controller.abort(new Error('the session has ended'));
+    for (const controller of session.inFlight?.values() ?? []) controller.abort(new ProxyError('cancelled', 'The session has ended.'));
   }
 
   close(): void {

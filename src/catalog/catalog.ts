@@ -95,8 +95,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       const list = lists.get(owner);
       const isStale = list !== undefined && clock.now() - list.foundAt > STALE_MS;
       if (list !== undefined && !isStale) continue;
+      // One that was waited for in vain is not waited for again by every list.
+      const isWaitedFor = list === undefined && !discovery.isLate(server, owner, listDeadlineMs);
       const attempt = ask(server, owner, caller.principalId);
-      if (list === undefined) asked.push(attempt);
+      if (isWaitedFor) asked.push(attempt);
     }
     if (asked.length === 0) return;
     const late = new AbortController();
@@ -110,9 +112,18 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     late.abort();
   };
 
+  const hasCredentialNow = async (server: UpstreamServer, principalId: PrincipalId): Promise<boolean> => {
+    try {
+      return await hasCredential(server, principalId);
+    } catch {
+      return false;
+    }
+  };
+
   const ask = async (server: UpstreamServer, owner: string, principalId: PrincipalId): Promise<void> => {
     const isPersons = server.credential?.owner === 'principal';
-    if (isPersons && !(await hasCredential(server, principalId))) return;
+    // Nobody may be waiting for this, and what cannot be looked up now cannot be asked now.
+    if (isPersons && !(await hasCredentialNow(server, principalId))) return;
     await discovery.ensure(server, owner, isPersons ? principalId : undefined);
   };
 

@@ -51,7 +51,7 @@ function refuseForeign(root: Shape, kind: TransportKind, source: 'table' | 'file
   }
 }
 
-// Whoever may write a command may run anything on this machine, so only the operator may (security.md T29).
+// Whoever may write a command may run anything on this machine, so only the operator may (T29).
 const NO_COMMANDS_HERE = "is refused: commands may only be registered in the operator's file (KEYBEARER_CONFIG)";
 
 function readHttp(root: Shape, kind: 'http' | 'sse', rules: TransportRules): HttpTransport | undefined {

@@ -1,5 +1,6 @@
 // Finds out what servers offer, each on its own: one that is down holds up nobody and is asked again
 // with growing, jittered pauses of at most a minute.
+import { setMaxListeners } from 'node:events';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { toProxyError } from '../shared/errors.ts';
 import { Gate } from '../shared/gate.ts';
@@ -25,6 +26,8 @@ export interface Discovery {
   /** Asks now, whatever happened before; for list_changed and a new sign-in. Rejects with what went wrong. */
   renew(server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void>;
   troubleOf(server: UpstreamServer, owner: string): Trouble | undefined;
+  /** Waiting for it would be in vain: it failed and is retried by itself, or it has had `ms` to answer. */
+  isLate(server: UpstreamServer, owner: string, ms: number): boolean;
   /** Grows whenever a trouble of the tenant's servers comes or goes. */
   version(tenantId: TenantId): number;
   close(): void;
@@ -46,7 +49,10 @@ interface Try {
   cancel: Cancel | undefined;
 }
 
+/** Of one tenant, so that nobody waits for another tenant's servers. */
 const AT_ONCE = 16;
+/** After this long a try counts no more among those: slow servers must not hold up the others. */
+const SLOW_MS = 1_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -54,11 +60,21 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
   const tries = new Map<string, Try>();
   const versions = new Map<TenantId, number>();
   const running = new SingleFlight<void>();
+  /** When the try that is running was begun. */
+  const begun = new Map<string, number>();
   const again = new Set<string>();
-  const gate = new Gate(AT_ONCE);
+  const gates = new Map<TenantId, Gate>();
   const root = new AbortController();
+  // Each try that runs listens to it; there may be many.
+  setMaxListeners(0, root.signal);
 
   const keyOf = (server: UpstreamServer, owner: string): string => `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
+
+  /** False once it was removed or edited while it was being asked: then nobody retries it. */
+  const isRegistered = ({ tenantId, name, id, revision }: UpstreamServer): boolean => {
+    const known = registry.known(tenantId)?.byName.get(name)?.server;
+    return known?.id === id && known.revision === revision;
+  };
 
   const settle = (server: UpstreamServer, key: string, next: Try): void => {
     const before = tries.get(key)?.trouble;
@@ -68,15 +84,16 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     if (before?.reason !== next.trouble?.reason) versions.set(server.tenantId, (versions.get(server.tenantId) ?? 0) + 1);
   };
 
-  const failed = (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined, error: unknown): void => {
+  const failed = (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined, failures: number, error: unknown): void => {
     const key = keyOf(server, owner);
-    const failures = (tries.get(key)?.failures ?? 0) + 1;
+    if (!isRegistered(server)) return;
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + random() / 2);
     const known = toProxyError(error);
     const state = known.code === 'sign_in_required' || known.code === 'credential_refused' ? 'sign_in_required' : 'unavailable';
     // A server that waits for its person is not down, and asking it again would change nothing.
     const retries = !needsPerson(server) && !root.signal.aborted;
-    const retry = (): void => void ensure(server, owner, principalId);
+    // Not through `ensure`: a timer may fire a moment before the pause is over by the clock.
+    const retry = (): void => void ask(server, owner, principalId).catch(() => undefined);
     settle(server, key, {
       failures,
       nextTryAt: clock.now() + pause,
@@ -88,23 +105,51 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     else logger.debug(fields, 'tools not found');
   };
 
+  const tryOnce = async (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void> => {
+    const key = keyOf(server, owner);
+    const failures = tries.get(key)?.failures ?? 0;
+    begun.set(key, clock.now());
+    try {
+      const listed = await source(server, principalId, root.signal);
+      // First the trouble goes, then the list is announced: whoever hears of it sees no trouble any more.
+      settle(server, key, { failures: 0, nextTryAt: 0, trouble: undefined, cancel: undefined });
+      await registry.keepList(server, owner, listed);
+    } catch (error) {
+      failed(server, owner, principalId, failures + 1, error);
+      throw error;
+    } finally {
+      begun.delete(key);
+    }
+  };
+
   const ask = (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void> => {
     const key = keyOf(server, owner);
     return running.run(key, () =>
-      gate.run(async () => {
+      inLine(server.tenantId, async () => {
         do {
           again.delete(key);
-          try {
-            const listed = await source(server, principalId, root.signal);
-            await registry.keepList(server, owner, listed);
-            settle(server, key, { failures: 0, nextTryAt: 0, trouble: undefined, cancel: undefined });
-          } catch (error) {
-            failed(server, owner, principalId, error);
-            throw error;
-          }
+          await tryOnce(server, owner, principalId);
         } while (again.has(key));
       }),
     );
+  };
+
+  /** Waits for a place among the tenant's tries, and keeps it until the work is done or shows to be slow. */
+  const inLine = async (tenantId: TenantId, work: () => Promise<void>): Promise<void> => {
+    let gate = gates.get(tenantId);
+    if (gate === undefined) gates.set(tenantId, (gate = new Gate(AT_ONCE)));
+    let done: Promise<void> | undefined;
+    await gate.run(() => {
+      const started = (done = work());
+      return new Promise<void>((resolve) => {
+        const cancel = clock.after(SLOW_MS, resolve);
+        started.catch(() => undefined).finally(() => {
+          cancel();
+          resolve();
+        });
+      });
+    });
+    await done;
   };
 
   const ensure = async (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void> => {
@@ -114,11 +159,11 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
   };
 
   const unsubscribe = registry.onChange((_tenantId, now, before) => {
-    for (const { server, lists } of before?.byName.values() ?? []) {
+    for (const { server } of before?.byName.values() ?? []) {
       if (isInvalid(server) || now.byName.get(server.name)?.server.revision === server.revision) continue;
-      for (const owner of ['', ...lists.keys()]) {
-        const key = keyOf(server, owner);
-        tries.get(key)?.cancel?.();
+      for (const [key, { cancel }] of tries) {
+        if (!key.startsWith(keyOf(server, ''))) continue;
+        cancel?.();
         tries.delete(key);
       }
     }
@@ -140,6 +185,10 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
       const trouble = tries.get(key)?.trouble;
       if (trouble !== undefined) return trouble;
       return running.has(key) ? { state: 'pending', reason: 'It has not answered yet.' } : undefined;
+    },
+    isLate(server, owner, ms) {
+      const key = keyOf(server, owner);
+      return tries.get(key)?.cancel !== undefined || clock.now() - (begun.get(key) ?? Infinity) >= ms;
     },
     version: (tenantId) => versions.get(tenantId) ?? 0,
     close() {

@@ -3,7 +3,7 @@
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Credential } from '../credential/credential.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
-import { ProxyError } from '../shared/errors.ts';
+import { NotRunError, ProxyError } from '../shared/errors.ts';
 import { randomId, type TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
@@ -26,7 +26,7 @@ export class Pool {
   readonly #deps: PoolDeps;
   readonly #tenants = new Map<TenantId, TenantConnections>();
   readonly #dials = new SingleFlight<Lease>();
-  readonly #dialing = new Map<AbortController, string>();
+  readonly #dialing = new Map<AbortController, UpstreamServer>();
   readonly #openListeners: ((lease: Lease) => void)[] = [];
   readonly #stopSweep: Cancel;
   #isClosed = false;
@@ -53,9 +53,16 @@ export class Pool {
     this.#tenants.get(lease.server.tenantId)?.giveBack(lease);
   }
 
-  /** No new call takes these; each closes when its last call has ended. Dials under way for them end. */
+  /** No new call takes these; each closes when its last call has ended. */
   retire(tenantId: TenantId, matches: (server: UpstreamServer, credential: Credential) => boolean): void {
     this.#tenants.get(tenantId)?.retire(matches);
+  }
+
+  /** Dials under way to these end; whoever waits for one is told so. */
+  endDials(tenantId: TenantId, matches: (server: UpstreamServer) => boolean): void {
+    for (const [controller, server] of this.#dialing) {
+      if (server.tenantId === tenantId && matches(server)) controller.abort(changed(server));
+    }
   }
 
   /** This one takes no new call and closes when its last has ended. */
@@ -96,8 +103,8 @@ export class Pool {
     const key = connectionKey(server, credential);
     await this.#dials.run(key, () => this.#open(key, server, credential), signal);
     const lease = this.#tenants.get(server.tenantId)?.take(key);
-    // It can only be missing when it closed between opening and now; the asker may try again.
-    if (lease === undefined) throw new ProxyError('upstream_unavailable', 'The connection closed as soon as it was opened.');
+    // It can only be missing when it closed, or made room for another, between opening and now.
+    if (lease === undefined) throw new NotRunError('The connection closed as soon as it was opened.');
     return lease.inFlight <= server.maxConcurrentCalls ? lease : this.#queue(lease, signal);
   }
 
@@ -116,16 +123,16 @@ export class Pool {
     if (this.#isClosed) throw stopping();
     const { clock, dial, logger, maxPerTenant } = this.#deps;
     const tenant = this.#tenant(server.tenantId);
-    tenant.makeRoom(maxPerTenant);
+    const opened = tenant.makeRoom(maxPerTenant);
     const controller = new AbortController();
     const late = (): void => controller.abort(new ProxyError('upstream_timeout', `The server did not answer within ${server.connectTimeoutMs} ms while connecting.`));
     const cancel = clock.after(server.connectTimeoutMs, late);
-    this.#dialing.set(controller, key);
+    this.#dialing.set(controller, server);
     try {
       const connection = await dial(server, credential, controller.signal);
-      if (this.#isClosed) {
+      if (controller.signal.aborted) {
         await connection.close();
-        throw stopping();
+        throw controller.signal.reason as Error;
       }
       const lease = new Lease(randomId(9), key, server, credential, connection, clock.now());
       connection.onClose(() => tenant.drop(lease));
@@ -137,6 +144,7 @@ export class Pool {
       throw error;
     } finally {
       cancel();
+      opened();
       this.#dialing.delete(controller);
     }
   }
@@ -157,3 +165,6 @@ export class Pool {
 }
 
 const stopping = (): ProxyError => new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } });
+
+const changed = ({ name }: UpstreamServer): ProxyError =>
+  new NotRunError(`The registration of ${name} changed while it was being connected to; try again.`, { mayRetryNow: false });

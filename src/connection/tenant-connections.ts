@@ -14,6 +14,8 @@ export class TenantConnections {
   /** Retired ones whose last call has not ended yet; a newer one may already stand under the same key. */
   readonly #leaving = new Set<Lease>();
   readonly #logger: Logger;
+  /** Being opened: they count, or many at once would go past the limit. */
+  #opening = 0;
 
   constructor(clock: Clock, logger: Logger) {
     this.#logger = logger;
@@ -84,13 +86,20 @@ export class TenantConnections {
     else this.#close(lease, 'retired');
   }
 
-  /** Ends the least recently used idle connection when the tenant holds `max`. Throws `overloaded` when all are busy. */
-  makeRoom(max: number): void {
-    if (this.size < max) return;
+  /**
+   * Keeps a place for a connection about to be opened, ending the least recently used idle one when the
+   * tenant holds `max`. Gives the way to say that it is open or will not be. Throws `overloaded` when all
+   * are busy.
+   */
+  makeRoom(max: number): () => void {
     // `pop` disposes it, which closes it.
-    if (this.#idle.pop() === undefined) {
+    if (this.size + this.#opening >= max && this.#idle.pop() === undefined) {
       throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', { data: { retryAfterMs: 1_000 } });
     }
+    this.#opening++;
+    return () => {
+      this.#opening--;
+    };
   }
 
   sweep(): void {

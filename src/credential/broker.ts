@@ -21,6 +21,8 @@ export interface CredentialBroker {
    * principal is only looked at where the credential is a person's own.
    */
   find(server: UpstreamServer, principalId: PrincipalId | undefined): Credential | undefined | Promise<Credential | undefined>;
+  /** As `find`, from the database: before a person is asked, for they may have signed in on another node just now. */
+  look(server: UpstreamServer, principalId: PrincipalId | undefined): Promise<Credential | undefined>;
   /** A version newer than the one that was refused, read from the database; undefined when there is none. */
   newerThan(server: UpstreamServer, refused: Credential): Promise<Credential | undefined>;
   /** The error that asks this person to sign in, or says what an admin has to do. */
@@ -109,7 +111,14 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
       const key = credentialKey({ tenantId: server.tenantId, serverId: server.id, owner: whose });
       const entry = kept.get(key);
       if (entry !== undefined) return usable(server, owner, entry);
-      return loads.run(key, () => load(server, whose)).then((loaded) => usable(server, owner, loaded));
+      // Whoever asks after a change must not be given what was read before it.
+      return loads.run(`${epoch}\u0000${key}`, () => load(server, whose)).then((loaded) => usable(server, owner, loaded));
+    },
+
+    async look(server, principalId) {
+      const owner = ownerOf(server, principalId);
+      if (owner === 'nobody') return NONE;
+      return owner === undefined ? undefined : usable(server, owner, await load(server, ownerKey(owner)));
     },
 
     async newerThan(server, refused) {

@@ -6,7 +6,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { UpstreamRequest } from '../connection/connection.ts';
 import type { Shaper } from '../result/shape.ts';
 import type { Clock } from '../shared/clock.ts';
-import { type Deadline, startDeadline } from '../shared/deadline.ts';
+import { startTimer, type Timer } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { paramHeaderValues } from '../wire/headers.ts';
 import type { ConnectTool } from './connect-tool.ts';
@@ -33,19 +33,19 @@ export function createCallTool({ catalog, connect, withUpstream, shaper, clock }
     if (target.kind === 'connect') return connect(caller, server, call, signal);
     const { tool } = target;
 
-    const deadline = startDeadline(clock, signal, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () => tooLate(server));
+    const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () => call.abort(tooLate(server)));
     try {
-      return await withUpstream(server, caller.principalId, deadline.signal, async ({ connection }): Promise<Answer> => {
-        const reply = await connection.request(toRequest(call, tool, deadline));
+      return await withUpstream(server, caller.principalId, signal, async ({ connection }): Promise<Answer> => {
+        const reply = await connection.request(toRequest(call, tool, timer, signal));
         return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
       });
     } finally {
-      deadline.end();
+      timer.end();
     }
   };
 }
 
-function toRequest(call: Call, tool: Tool, deadline: Deadline): UpstreamRequest {
+function toRequest(call: Call, tool: Tool, timer: Timer, signal: AbortSignal): UpstreamRequest {
   const { hearing } = call;
   return {
     method: 'tools/call',
@@ -53,13 +53,14 @@ function toRequest(call: Call, tool: Tool, deadline: Deadline): UpstreamRequest 
     name: tool.name,
     paramHeaders: tool.paramHeaders.length === 0 ? undefined : paramHeaderValues(tool.paramHeaders, call.params['arguments']),
     progressToken: call.progressToken,
-    capabilities: call.capabilities,
+    // Only an agent of the same era can be asked: its answers pass through, and nothing is translated yet.
+    capabilities: call.era === 'modern' ? call.capabilities : undefined,
     hearing: {
       message: (raw) => hearing.message(raw),
       flush: () => hearing.flush(),
-      progress: () => deadline.restart(),
+      progress: () => timer.restart(),
     },
-    signal: deadline.signal,
+    signal,
   };
 }
 

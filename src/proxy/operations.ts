@@ -13,11 +13,13 @@ export interface Call {
   /** The request's params as they came; carried on but for the name and the hop's own `_meta`. */
   readonly params: JsonObject;
   readonly era: Era;
-  /** What the agent said it can do; told to modern servers. */
+  /** What the agent said it can do; a modern agent's is told to modern servers. */
   readonly capabilities: JsonObject;
   /** JSON text of the agent's progress token. */
   readonly progressToken: string | undefined;
   readonly hearing: Hearing;
+  /** Makes the operation's own signal fire, with this reason: how a timeout ends the call. */
+  readonly abort: (reason: Error) => void;
 }
 
 export type Answer =

@@ -38,23 +38,27 @@ export function createWithUpstream({ broker, pool }: WithUpstreamDeps): WithUpst
     return new ProxyError('upstream_unavailable', `${server.name} has no working credential; an admin has to set it.`);
   };
 
+  const lastly = async <T>(server: UpstreamServer, principalId: PrincipalId | undefined, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
+    try {
+      return await once(server, credential, signal, use);
+    } catch (error) {
+      if (error instanceof CredentialRefusedError) throw await askSignIn(server, principalId);
+      throw error;
+    }
+  };
+
   return async (server, principalId, signal, use) => {
-    const credential = await broker.find(server, principalId);
+    const credential = (await broker.find(server, principalId)) ?? (await broker.look(server, principalId));
     if (credential === undefined) throw await askSignIn(server, principalId);
     try {
       return await once(server, credential, signal, use);
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof NotRunError && error.mayRetryNow) return once(server, credential, signal, use);
+      if (error instanceof NotRunError && error.mayRetryNow) return lastly(server, principalId, credential, signal, use);
       if (!(error instanceof CredentialRefusedError)) throw error;
     }
     const newer = await broker.newerThan(server, credential);
     if (newer === undefined) throw await askSignIn(server, principalId);
-    try {
-      return await once(server, newer, signal, use);
-    } catch (error) {
-      if (error instanceof CredentialRefusedError) throw await askSignIn(server, principalId);
-      throw error;
-    }
+    return lastly(server, principalId, newer, signal, use);
   };
 }

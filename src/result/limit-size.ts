@@ -13,7 +13,7 @@ export function limitSize(result: JsonObject, maxBytes: number): JsonObject {
   const original = sizeOf(result);
   const { content, structuredContent, ...rest } = result;
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
-  const frame = fits(rest, maxBytes / 4) ? rest : result['isError'] === true ? { isError: true } : {};
+  const frame = fits(rest, maxBytes / 4) ? rest : leastOf(result);
   let left = maxBytes - sizeOf({ ...frame, content: [] }) - NOTE_BYTES;
   const keptStructure = structuredContent !== undefined && sizeOf(structuredContent) + 24 <= left / 2;
   if (keptStructure) left -= sizeOf(structuredContent) + 24;
@@ -34,6 +34,11 @@ export function limitSize(result: JsonObject, maxBytes: number): JsonObject {
     // A declared output schema would be broken without saying why; an error needs no structure.
     ...(lostStructure ? { isError: true } : {}),
   };
+}
+
+/** What the receiver has to know to read the result at all. */
+function leastOf({ resultType, isError }: JsonObject): JsonObject {
+  return { ...(typeof resultType === 'string' && resultType.length <= 40 ? { resultType } : {}), ...(isError === true ? { isError } : {}) };
 }
 
 const fits = (value: unknown, bytes: number): boolean => sizeOf(value) <= bytes;

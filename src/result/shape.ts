@@ -11,8 +11,6 @@ export interface Shaped {
   readonly edits: readonly Edit[];
 }
 
-/** How far the bytes behind a payload (a brace, perhaps the id) can make it look larger than it is. */
-const ENVELOPE_BYTES = 512;
 const RESERVED = 'keybearer/';
 /** As modern servers begin their results; it means nothing to legacy agents. */
 const RESULT_TYPE = '"resultType":"complete"';
@@ -45,7 +43,7 @@ export function createShaper(self: Implementation): Shaper {
       const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
       const own = meta !== '' && reply.mentions('_meta') ? reply.memberAt('_meta') : undefined;
       const members: string[] = [];
-      if (from === 'legacy' && to === 'modern' && !reply.mentions('resultType')) members.push(RESULT_TYPE);
+      if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
       if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
       const first = { ...reply.insertInto(at, members.join(',')), remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0 };
       // A result whose `_meta` is no object is the server's own business: it keeps what it said.
@@ -55,25 +53,29 @@ export function createShaper(self: Implementation): Shaper {
   };
 }
 
+const hasResultType = (reply: Reply): boolean => reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;
+
 /** Bytes of the leading `resultType` with its comma; 0 when the result does not begin with one. */
 function resultTypeLength(reply: Reply, at: number): number {
   const first = `${RESULT_TYPE},`;
   return reply.bytes.toString('latin1', at + 1, at + 1 + first.length) === first ? first.length : 0;
 }
 
+/** The limit is on what the result says, not on the blanks between. */
 function withinLimit(reply: Reply, maxBytes: number): Reply {
   if (reply.payloadBytes <= maxBytes) return reply;
   const result = reply.payload();
   if (!isJsonObject(result)) return reply;
-  if (reply.payloadBytes - ENVELOPE_BYTES <= maxBytes && Buffer.byteLength(JSON.stringify(result)) <= maxBytes) return reply;
-  return reply.withResult(limitSize(result, maxBytes));
+  return reply.withResult(Buffer.byteLength(JSON.stringify(result)) <= maxBytes ? result : limitSize(result, maxBytes));
 }
 
 /** What the proxy says about a result only the proxy may say. */
 function withoutReserved(reply: Reply): Reply {
-  if (reply.bytes.indexOf(`"${RESERVED}`) < 0) return reply;
+  // Without the slash, which may be escaped.
+  if (!reply.mentions(RESERVED.slice(0, -1))) return reply;
   const result = reply.payload();
   if (!isJsonObject(result) || !isJsonObject(result['_meta'])) return reply;
-  const kept = Object.entries(result['_meta']).filter(([key]) => !key.startsWith(RESERVED));
-  return reply.withResult({ ...result, _meta: Object.fromEntries(kept) });
+  const meta = Object.entries(result['_meta']);
+  const kept = meta.filter(([key]) => !key.startsWith(RESERVED));
+  return kept.length === meta.length ? reply : reply.withResult({ ...result, _meta: Object.fromEntries(kept) });
 }

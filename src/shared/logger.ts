@@ -1,5 +1,6 @@
 // The only importer of pino. Fields, not sentences; never arguments, results, headers or tokens.
 import { type Logger as PinoLogger, pino } from 'pino';
+import { SignInRequiredError } from './errors.ts';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & { child(fields: Record<string, unknown>): Logger };
 
@@ -15,6 +16,8 @@ export function createLogger(level: string, destination?: { write(line: string):
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { kind: typeof error };
   const code = (error as { code?: unknown }).code;
+  // Its message is for the person it names: whoever reads the link could sign in as them (T23).
+  if (error instanceof SignInRequiredError) return { kind: error.name, code, server: error.server };
   return {
     kind: error.name,
     ...(typeof code === 'string' ? { code } : {}),

@@ -9,18 +9,24 @@ const RESYNC_EVERY_MS = 60_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
+export interface OpenChangeFeed extends ChangeFeed {
+  /** What this node just wrote: it need not wait for its own notice, which comes all the same. */
+  announce(change: Change): void;
+  close(): Promise<void>;
+}
+
 /** Rejects when the first connection fails; from then on it reconnects by itself. */
 export async function openChangeFeed(
   databaseUrl: string,
   clock: Clock,
   logger: Logger,
-): Promise<ChangeFeed & { close(): Promise<void> }> {
+): Promise<OpenChangeFeed> {
   const feed = new Feed(databaseUrl, clock, logger);
   await feed.open();
   return feed;
 }
 
-class Feed implements ChangeFeed {
+class Feed implements OpenChangeFeed {
   readonly #url: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -48,6 +54,10 @@ class Feed implements ChangeFeed {
     return () => {
       this.#listeners.delete(listener);
     };
+  }
+
+  announce(change: Change): void {
+    if (!this.#closed) this.#emit(change);
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,10 @@
 // Sends one JSON-RPC request over HTTP and gives its answer, whatever form it takes: a JSON body, or
 // an event stream on which progress, other notifications and the answer arrive.
+import { isUtf8 } from 'node:buffer';
 import type { Hearing } from '../connection/connection.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { readdressProgress } from '../wire/envelope.ts';
-import { Reply } from '../wire/reply.ts';
-import { scan } from '../wire/scan.ts';
+import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
 import { replyOf } from './http-errors.ts';
 import { type Door, exchange } from './http-exchange.ts';
 import type { HttpTarget } from './http-target.ts';
@@ -21,8 +21,6 @@ export interface HttpCall {
   /** A request of the server on this call's stream: a JSON-RPC message to be answered. */
   readonly onServerRequest: (raw: string) => void;
 }
-
-const PROGRESS = '"notifications/progress"';
 
 /** Errors as in Connection.request. */
 export async function callOverHttp(door: Door, call: HttpCall): Promise<Reply> {
@@ -43,40 +41,60 @@ export async function callOverHttp(door: Door, call: HttpCall): Promise<Reply> {
   if (reply !== undefined) return reply;
   if (answer.reader !== undefined) throw new ProxyError('upstream_unavailable', 'The server closed the stream before it answered; the request may have run.');
   const whole = replyOf(answer, door.clock.now(), call.hasSession);
-  if (whole.idText !== String(call.id) && !whole.isError) throw new ProxyError('upstream_protocol', 'The server answered another request than the one it was sent.');
+  if (!isAnswerTo(whole, call) && !whole.isError) throw new ProxyError('upstream_protocol', 'The server answered another request than the one it was sent.');
   return whole;
 }
 
+/** Some servers hand a number back as text. */
+const isAnswerTo = ({ idText }: Reply, { id }: HttpCall): boolean => idText === String(id) || idText === `"${id}"`;
+
+/**
+ * Progress as every server writes it: nothing but its own members, plain ASCII. It may come a thousand
+ * times a second and is told without parsing; anything else is read with care.
+ */
+const PLAIN_PROGRESS = /^\{"jsonrpc":"2\.0","method":"notifications\/progress","params":\{(?:"(?:progressToken|progress|total|message)":(?:\d+(?:\.\d+)?|"[ !#-[\]-~]*")(?:,(?=")|(?=\}))){1,4}\}\}$/;
+
 /** The answer to this call, when `data` is that; everything else on the stream is dealt with here. */
 function answerIn(call: HttpCall, data: string): Reply | undefined {
-  if (data.startsWith('{"jsonrpc":"2.0","method":"notifications/progress"')) {
+  if (data.startsWith('{"jsonrpc":"2.0","method"') && PLAIN_PROGRESS.test(data)) {
     progress(call, data);
     return undefined;
   }
   const bytes = Buffer.from(data, 'latin1');
   let reply: Reply | undefined;
+  let message: unknown;
   try {
     reply = Reply.from(bytes);
+    if (reply === undefined) message = JSON.parse(data);
   } catch {
     return undefined; // not JSON: one bad event does not end the call, the end of the stream does
   }
   // Another id is an answer to nothing that was asked here; a null id is one to something unreadable.
-  if (reply !== undefined) return reply.idText === String(call.id) || reply.idText === `"${call.id}"` ? reply : undefined;
-  if (data.includes(PROGRESS)) progress(call, data);
-  else if (scan(bytes)?.id !== undefined) call.onServerRequest(data);
-  else call.hearing?.message(data.includes('\n') ? oneLine(bytes) : data);
+  if (reply !== undefined) return isAnswerTo(reply, call) ? reply : undefined;
+  if (isJsonObject(message)) hear(call, message, isUtf8(bytes) ? data : Buffer.from(bytes.toString('utf8')).toString('latin1'));
   return undefined;
 }
 
-function progress(call: HttpCall, data: string): void {
-  const readdressed = readdressProgress(data, call.id, call.progressToken);
-  if (readdressed === undefined || call.hearing === undefined) return;
-  call.hearing.progress();
-  if (readdressed !== '') call.hearing.message(readdressed.includes('\n') ? oneLine(Buffer.from(readdressed, 'latin1')) : readdressed);
+/**
+ * Only what was read as a notification and nothing else is passed on: with an id or a result in it, an
+ * agent might take it for the answer of another server.
+ */
+function hear(call: HttpCall, message: JsonObject, raw: string): void {
+  if ('result' in message || 'error' in message) return;
+  if ('id' in message) call.onServerRequest(raw);
+  else if (message['method'] === 'notifications/progress') progress(call, raw);
+  else call.hearing?.message(oneLine(raw));
 }
 
-/** Pretty-printed JSON came in several data lines; it travels on as one. */
-const oneLine = (bytes: Buffer): string => Buffer.from(JSON.stringify(JSON.parse(bytes.toString('utf8')))).toString('latin1');
+function progress(call: HttpCall, raw: string): void {
+  const readdressed = readdressProgress(raw, call.id, call.progressToken);
+  if (readdressed === undefined || call.hearing === undefined) return;
+  call.hearing.progress();
+  if (readdressed !== '') call.hearing.message(oneLine(readdressed));
+}
+
+/** Pretty-printed JSON came in several data lines; between its members a line break means nothing. */
+const oneLine = (raw: string): string => (raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw);
 
 /** Sends a notification or an answer of ours; nothing waits for it and its failure harms nobody. */
 export async function tell(door: Door, target: HttpTarget, headers: readonly string[], message: unknown, signal?: AbortSignal): Promise<void> {

@@ -149,8 +149,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   #collect(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
     if (this.#bytes <= this.#limit) this.#chunks.push(chunk);
-    else if (this.#limit === MAX_ERROR_BYTES) this.#end(undefined);
-    else throw new ProxyError('upstream_protocol', `The server's answer is larger than ${MAX_BODY_BYTES} bytes.`);
+    else if (this.#limit === MAX_ERROR_BYTES) {
+      this.#end(undefined);
+      this.#stop?.();
+    } else throw new ProxyError('upstream_protocol', `The server's answer is larger than ${MAX_BODY_BYTES} bytes.`);
     return true;
   }
 

@@ -37,12 +37,18 @@ export async function initializeHttp(door: Door, target: HttpTarget, client: Imp
   const result = reply.payload();
   if (reply.isError || !isJsonObject(result)) throw new ProxyError('upstream_protocol', 'The server refused to initialize.', { cause: errorText(result) });
   const version = result['protocolVersion'];
-  if (!isLegacyVersion(version)) throw new ProxyError('upstream_protocol', 'The server speaks no protocol version that is known here.');
   const session = answer.sessionId === undefined ? [] : ['mcp-session-id', answer.sessionId];
-  const headers = [...target.headers, ...session, 'mcp-protocol-version', version];
+  const headers = [...target.headers, ...session, 'mcp-protocol-version', isLegacyVersion(version) ? version : LATEST_LEGACY];
   const capabilities = isJsonObject(result['capabilities']) ? result['capabilities'] : {};
-  await tell(door, target, headers, { jsonrpc: '2.0', method: 'notifications/initialized' }, signal);
-  return new LegacyHttpConnection(door, target, headers, answer.sessionId !== undefined, capabilities, { era: 'legacy', client, capabilities: RELAYED });
+  const connection = new LegacyHttpConnection(door, target, headers, answer.sessionId !== undefined, capabilities, { era: 'legacy', client, capabilities: RELAYED });
+  try {
+    if (!isLegacyVersion(version)) throw new ProxyError('upstream_protocol', 'The server speaks no protocol version that is known here.');
+    await tell(door, target, headers, { jsonrpc: '2.0', method: 'notifications/initialized' }, signal);
+    return connection;
+  } catch (error) {
+    void connection.close();
+    throw error;
+  }
 }
 
 function replyIn(data: string): Reply | undefined {

@@ -7,7 +7,7 @@ import type { Logger } from '../shared/logger.ts';
 import { type Implementation, readdressProgress, writeRequest } from '../wire/envelope.ts';
 import type { Era } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
-import { scan } from '../wire/scan.ts';
+import { idAtEnds } from '../wire/scan.ts';
 import { answerServerRequest } from './server-requests.ts';
 import { SharedEar } from './shared-ear.ts';
 
@@ -99,7 +99,7 @@ export class RpcPeer {
 
   /** An answer that was too long to be kept; `ends` holds its first and last bytes. */
   receiveTooLong(ends: Buffer, limit: number): void {
-    const span = scan(ends)?.id;
+    const span = idAtEnds(ends);
     const id = span === undefined ? undefined : idOf(ends.toString('latin1', span.start, span.end));
     if (id !== undefined)
       this.#settle(id, {

@@ -39,7 +39,7 @@ export function writeRequest(id: number, method: string, params: JsonObject | un
   return JSON.stringify({ jsonrpc: '2.0', id, method, params: meta === undefined ? own : { ...own, _meta: meta } });
 }
 
-const TOKEN = /"progressToken"\s*:\s*(?:(\d+)|"(\d+)")/;
+const TOKEN = /"progressToken"\s*:\s*(?:(\d+)(?![\d.eE])|"(\d+)")/;
 
 /**
  * A progress notification with the agent's token in place of ours. Undefined when its token is not

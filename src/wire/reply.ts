@@ -2,7 +2,8 @@
 // agent's own is put in its place on the way out, and nothing else is touched.
 import { isUtf8 } from 'node:buffer';
 import { ProxyError } from '../shared/errors.ts';
-import { findMember, type Scanned, scan } from './scan.ts';
+import { findMember, isBlank } from './json-bytes.ts';
+import { type Scanned, scan } from './scan.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,6 +24,9 @@ export interface Edit {
   readonly text: string;
 }
 
+/** A letter, a dot, a slash or an underline as an escape. */
+const DISGUISED = /\\u00(?:2[ef]|5f|[46][1-9a-f]|[57][0-9a])/i;
+
 const broken = (why: string): ProxyError => new ProxyError('upstream_protocol', `The server's answer is ${why}.`);
 
 export class Reply {
@@ -31,6 +35,7 @@ export class Reply {
   /** Text of the id as it stands in the bytes. */
   readonly idText: string;
   readonly #scanned: Scanned;
+  #isDisguised: boolean | undefined;
 
   private constructor(bytes: Buffer, scanned: Scanned) {
     this.bytes = bytes;
@@ -47,15 +52,19 @@ export class Reply {
     // A stray byte must not reach an agent's strict decoder; JSON is UTF-8 (RFC 8259 §8.1).
     const bytes = isUtf8(input) ? input : Buffer.from(input.toString('utf8'));
     const scanned = scan(bytes);
-    if (scanned?.kind === 'call') return undefined;
-    if (scanned === undefined || !endsAsObject(bytes)) return Reply.#parsed(bytes);
-    return new Reply(bytes, scanned);
+    if (scanned === undefined) return Reply.#parsed(bytes);
+    return scanned.kind === 'call' ? undefined : new Reply(bytes, scanned);
   }
 
   /** An answer of our own making, or one that had to be changed. */
   static of(id: number | string, payload: { result: unknown } | { error: unknown }): Reply {
-    const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, ...payload }));
-    return new Reply(bytes, scan(bytes) as Scanned);
+    const kind = 'error' in payload ? 'error' : 'result';
+    const idText = JSON.stringify(id);
+    const text = JSON.stringify('error' in payload ? payload.error : payload.result) ?? 'null';
+    const head = Buffer.from(`{"jsonrpc":"2.0","id":${idText},"${kind}":`);
+    const bytes = Buffer.concat([head, Buffer.from(`${text}}`)]);
+    const end = head.length - kind.length - 4;
+    return new Reply(bytes, { kind, id: { start: end - Buffer.byteLength(idText), end }, payload: { start: head.length, end: bytes.length - 1 } });
   }
 
   static #parsed(bytes: Buffer): Reply | undefined {
@@ -78,9 +87,10 @@ export class Reply {
     return this.objectAt === undefined ? undefined : findMember(this.bytes, this.objectAt, key);
   }
 
-  /** Bytes of the payload at most: the message without what stands before the payload. */
+  /** Bytes of the payload as it was sent. */
   get payloadBytes(): number {
-    return this.bytes.length - (this.#scanned.payload ?? 0);
+    const { payload } = this.#scanned;
+    return payload === undefined ? 0 : payload.end - payload.start;
   }
 
   /** The same answer with another result. */
@@ -88,14 +98,19 @@ export class Reply {
     return Reply.of(Number(this.idText), { result });
   }
 
-  /** Whether `"name"` occurs anywhere; no means certainly absent, yes may be in a text. */
+  /** Whether a name that begins so occurs anywhere; no means certainly absent, yes may be in a text. */
   mentions(name: string): boolean {
-    return this.bytes.indexOf(`"${name}"`) >= 0;
+    return this.bytes.indexOf(`"${name}`) >= 0 || this.#mayDisguise();
+  }
+
+  /** Letters of a name may be written as escapes; hardly anyone does, and who does may have a reason. */
+  #mayDisguise(): boolean {
+    return (this.#isDisguised ??= this.bytes.indexOf('\\u00') >= 0 && DISGUISED.test(this.bytes.toString('latin1')));
   }
 
   /** Where the result's object begins; undefined when the result is no object. */
   get objectAt(): number | undefined {
-    const at = this.#scanned.payload;
+    const at = this.#scanned.payload?.start;
     return at !== undefined && this.bytes[at] === 0x7b ? at : undefined;
   }
 
@@ -122,14 +137,6 @@ export class Reply {
     parts.push(this.bytes.subarray(from));
     return parts;
   }
-}
-
-const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-
-function endsAsObject(bytes: Buffer): boolean {
-  let at = bytes.length - 1;
-  while (at > 0 && isBlank(bytes[at])) at--;
-  return bytes[at] === 0x7d;
 }
 
 function parseObject(bytes: Buffer): JsonObject {

@@ -10,6 +10,9 @@ export interface SseEvent {
 }
 
 const LF = '\n';
+/** How nearly all events of MCP servers begin; with one line behind it there is nothing left to read. */
+const USUAL_HEAD = 'event: message\ndata: ';
+const BARE_HEAD = 'data: ';
 const BOM = '\u00ef\u00bb\u00bf';
 
 export class SseReader {
@@ -20,7 +23,8 @@ export class SseReader {
   #size = 0;
   #endsWithLf = false;
   #skipLf = false;
-  #isFirst = true;
+  /** What came while it could still be a byte order mark; undefined once that is settled. */
+  #opening: string | undefined = '';
   /** Last `retry:` seen, in ms; undefined until one came. */
   retryMs: number | undefined;
   lastEventId: string | undefined;
@@ -49,14 +53,21 @@ export class SseReader {
 
   /** CR and CRLF become LF, also when a chunk border falls between the two. */
   #normalised(raw: string): string {
-    let text = raw;
-    if (this.#isFirst) {
-      this.#isFirst = false;
-      if (text.startsWith(BOM)) text = text.slice(3);
-    }
+    let text = this.#withoutMark(raw);
+    if (text === '') return '';
     if (this.#skipLf && text.startsWith(LF)) text = text.slice(1);
     this.#skipLf = raw.endsWith('\r');
     return text.includes('\r') ? text.replace(/\r\n?/g, LF) : text;
+  }
+
+  /** A mark at the very beginning is no part of the text, also when it comes byte by byte. */
+  #withoutMark(raw: string): string {
+    if (this.#opening === undefined) return raw;
+    const text = this.#opening + raw;
+    const isUndecided = text.length < BOM.length && BOM.startsWith(text);
+    this.#opening = isUndecided ? text : undefined;
+    if (isUndecided) return '';
+    return text.startsWith(BOM) ? text.slice(BOM.length) : text;
   }
 
   #keep(text: string): void {
@@ -76,6 +87,14 @@ export class SseReader {
   }
 
   #dispatch(block: string): void {
+    const type = block.startsWith(USUAL_HEAD) ? 'message' : undefined;
+    const head = type === undefined ? BARE_HEAD : USUAL_HEAD;
+    const isPlain = block.length > head.length && block.startsWith(head) && !block.includes(LF, head.length);
+    if (isPlain) this.#onEvent({ data: block.slice(head.length), type, id: undefined });
+    else this.#read(block);
+  }
+
+  #read(block: string): void {
     let data: string | undefined;
     let type: string | undefined;
     let id: string | undefined;

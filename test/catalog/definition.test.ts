@@ -33,7 +33,7 @@ describe('a registered server', () => {
     expect(serverOf(URL_ONLY, { defaultIdleTimeoutMs: 200 }).idleTimeoutMs).toBe(200);
   });
 
-  it('takes everything the contract shows', () => {
+  it('takes everything docs/reference/server-definition.md shows', () => {
     const server = serverOf({
       type: 'http',
       url: 'https://mcp.linear.app/mcp',

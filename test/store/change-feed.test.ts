@@ -42,7 +42,7 @@ async function hear(url = store.url): Promise<Heard> {
     async sinceLast() {
       const mark: Change = { kind: 'issuers', tenantId: tenantId(`mark-${changes.length}`) };
       await store.database.query(`SELECT pg_notify('keybearer', $1)`, [JSON.stringify(mark)]);
-      // The contract promises a second.
+      // README.md promises a second.
       const end = await eventually(
         'the mark',
         () => nonNegative(changes.findIndex((change) => 'tenantId' in change && change.tenantId === mark.tenantId)),

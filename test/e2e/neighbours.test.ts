@@ -1,0 +1,31 @@
+// A tenant with many servers that hang, or one of every bad kind, is nobody else's trouble.
+import { expect, it } from 'vitest';
+import { textOf } from '../support/agents/agent.ts';
+import { useScene, without } from '../support/scene.ts';
+import { within } from '../support/within.ts';
+
+const scene = useScene({ limits: { listDeadlineMs: 3_000 } });
+
+const manyHanging = async () => {
+  const hanging = await scene.bad('hang', { on: 'anything' });
+  const names = Array.from({ length: 20 }, (_, at) => `h${at}`);
+  return Object.fromEntries(names.map((name) => [name, without(hanging, { connectTimeoutMs: 60_000 })]));
+};
+
+it('lets one tenant find its tools while twenty servers of another hang', async () => {
+  await scene.tenant(await manyHanging());
+  const good = await scene.open('legacy');
+  const tenant = await scene.tenant({ good: without(good) });
+  const agent = await tenant.raw('rawModern');
+  const start = performance.now();
+  expect(textOf(await within(agent.callTool('good__whoami'), 'the call'))).toMatch(/^who=anonymous/);
+  expect(performance.now() - start).toBeLessThan(1_500);
+});
+
+it('lets a tenant find the tools of its good server while its twenty others hang', async () => {
+  const good = await scene.open('legacy');
+  const tenant = await scene.tenant({ ...(await manyHanging()), 'z-good': without(good) });
+  const agent = await tenant.raw('rawModern');
+  const { tools } = await agent.listTools();
+  expect(tools.map(({ name }) => name)).toContain('z-good__whoami');
+});

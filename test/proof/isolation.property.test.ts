@@ -1,0 +1,36 @@
+// Whatever happens in whatever order: nobody is ever answered, or asked for, with somebody else's key.
+//
+// A failure prints seed and path, and the steps, already made fewer. To see it again, give fc.assert the
+// printed `seed` and `path`, and fc.commands the printed `replayPath`.
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Model } from './model.ts';
+import { giveEveryone, steps } from './steps.ts';
+import { World } from './world.ts';
+
+const LEAST_STEPS = 2_000;
+/** About half as many in the mean, so that the steps come together well before the last run. */
+const STEPS_A_RUN = 200;
+const MAX_RUNS = 80;
+const LONGEST_MS = 150_000;
+
+it(`keeps two tenants of three people apart through ${LEAST_STEPS} random steps`, {
+  timeout: LONGEST_MS + 60_000,
+}, async () => {
+  let done = 0;
+  const property = fc.asyncProperty(fc.commands(steps, { maxCommands: STEPS_A_RUN, size: 'max' }), async (commands) => {
+    const world = await World.open();
+    try {
+      const model = new Model();
+      await giveEveryone(model, world);
+      await fc.asyncModelRun(() => ({ model, real: world }), commands);
+      done += [...commands].length;
+      const leaked = world.lines.filter((line) => line.includes('canary-'));
+      expect(leaked, 'lines of the log with a key').toEqual([]);
+    } finally {
+      await world.close();
+    }
+  });
+  await fc.assert(property, { numRuns: MAX_RUNS, interruptAfterTimeLimit: LONGEST_MS, markInterruptAsFailure: true });
+  expect(done).toBeGreaterThanOrEqual(LEAST_STEPS);
+});

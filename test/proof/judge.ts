@@ -1,0 +1,81 @@
+// Compares what happened in one step with what may happen, on both sides of the proxy.
+import { isObject, type JsonObject, objectAt } from '../support/upstreams/message.ts';
+import type { Outcome } from './asking.ts';
+import { type Model, SERVERS, type ServerName } from './model.ts';
+import type { Seat, Upstream, World } from './world.ts';
+
+export interface Asked {
+  readonly seat: Seat;
+  readonly server: ServerName;
+  /** Travels in the arguments, so that the upstream's side of the call can be found. */
+  readonly question: number;
+  /** When it was sent. */
+  readonly since: number;
+  readonly outcome: Outcome;
+  /** Also right here, beside what the model allows. */
+  readonly excused?: readonly Outcome['kind'][];
+}
+
+type SeenRequest = Upstream['server']['seen'][number];
+
+/** Throws at the first thing that must not be. */
+export function judge(model: Model, world: World, asked: readonly Asked[]): void {
+  for (const one of asked) judgeOutcome(model, one);
+  for (const server of SERVERS) {
+    const upstream = world.upstreams[server];
+    const ran = judgeSeen(model, server, upstream);
+    for (const one of asked) {
+      const mayRun =
+        one.server !== server || (one.outcome.kind !== 'sign_in_required' && one.outcome.kind !== 'not_found');
+      if (!mayRun && ran.has(one.question)) throw new Error(`Ran for somebody without a key: ${describe(one)}`);
+    }
+    judgeCount(
+      upstream,
+      asked.filter((one) => one.server === server),
+    );
+    const { crossed } = upstream.server.counters;
+    if (crossed > 0) throw new Error(`A session of the ${server} upstream was used with the key of another person`);
+  }
+}
+
+function judgeOutcome(model: Model, asked: Asked): void {
+  const { seat, server, since, outcome, excused = [] } = asked;
+  const allowed = model.allowed(seat.label, server, seat.node, since);
+  if (!allowed.has(outcome.kind) && !excused.includes(outcome.kind))
+    throw new Error(`${describe(asked)}; allowed: ${[...allowed, ...excused].join(', ')}`);
+  if (outcome.kind === 'named' && outcome.who !== seat.label)
+    throw new Error(`Somebody else's name: ${describe(asked)}`);
+}
+
+/** The questions that the upstream took with a key that is good. */
+function judgeSeen(model: Model, server: ServerName, upstream: Upstream): ReadonlySet<number> {
+  const fresh = upstream.takeSeen();
+  const ran = new Set<number>();
+  for (const request of fresh) {
+    const key = keyOf(request);
+    const given = model.ledger.get(key);
+    if (given === undefined) throw new Error(`The ${server} upstream saw a key that nobody was given: ${key}`);
+    if (given.server !== server) throw new Error(`The ${server} upstream saw a key for ${given.server}: ${key}`);
+    const { by, question } = argumentsOf(request.body);
+    if (by !== undefined && by !== given.label) throw new Error(`${String(by)} asked, and went with ${key}`);
+    if (typeof question === 'number' && request.principal !== undefined) ran.add(question);
+  }
+  return ran;
+}
+
+/** Never twice, never for nothing. */
+function judgeCount(upstream: Upstream, asked: readonly Asked[]): void {
+  const ran = upstream.takeExecuted();
+  const named = asked.filter(({ outcome }) => outcome.kind === 'named').length;
+  const unclear = asked.filter(({ outcome }) => outcome.kind === 'unavailable').length;
+  if (ran < named || ran > named + unclear)
+    throw new Error(`whoami ran ${ran} times for ${named} answers: ${asked.map(describe).join(' / ')}`);
+}
+
+const keyOf = ({ headers }: SeenRequest): string => String(headers.authorization).replace(/^Bearer /, '');
+
+const argumentsOf = (body: unknown): JsonObject =>
+  isObject(body) ? objectAt(objectAt(body, 'params'), 'arguments') : {};
+
+const describe = ({ seat, server, question, outcome }: Asked): string =>
+  `${seat.label} (${seat.kind}, node ${seat.node}) asked ${server} question ${question} and got ${JSON.stringify(outcome)}`;

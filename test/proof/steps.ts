@@ -1,0 +1,296 @@
+// Everything that can happen to two tenants, six people, two servers and two nodes, as steps to be strung
+// together at random. Each step judges itself.
+import fc from 'fast-check';
+import type { JsonObject } from '../support/upstreams/message.ts';
+import { within } from '../support/within.ts';
+import { ask, type Outcome, outcomeOf, send } from './asking.ts';
+import { type Asked, judge } from './judge.ts';
+import { LABELS, type Label, type Model, nameOf, SERVERS, type ServerName, TENANTS, tenantOf } from './model.ts';
+import { KINDS, NODES, type Seat, type World } from './world.ts';
+
+type Step = fc.AsyncCommand<Model, World>;
+
+const label = fc.constantFrom(...LABELS);
+const server = fc.constantFrom(...SERVERS);
+const node = fc.constantFrom(...NODES);
+const tenant = fc.constantFrom(...TENANTS);
+const seat: fc.Arbitrary<Seat> = fc.record({ label, kind: fc.constantFrom(...KINDS), node });
+const id = fc.integer({ min: 1, max: 5 });
+const where = fc.record({ seat, server });
+/** Each seat once: within one session two requests at a time never have one id. */
+const burst = fc.uniqueArray(where, {
+  minLength: 2,
+  maxLength: 10,
+  selector: ({ seat: { label, kind, node } }) => `${label} ${kind} ${node}`,
+});
+
+function step<T>(name: string, args: fc.Arbitrary<T>, run: (model: Model, world: World, args: T) => Promise<void>) {
+  return args.map(
+    (value): Step => ({
+      check: () => true,
+      run: (model, world) => within(run(model, world, value), name, 20_000),
+      toString: () => `${name}(${JSON.stringify(value)})`,
+    }),
+  );
+}
+
+interface Place {
+  readonly seat: Seat;
+  readonly server: ServerName;
+}
+
+async function whoami(world: World, { seat, server }: Place, id: number): Promise<Asked> {
+  const agent = await world.agent(seat);
+  const question = world.nextQuestion();
+  const since = performance.now();
+  const outcome = await ask(agent, { id, tool: `${server}__whoami`, args: { by: seat.label, question } });
+  return { seat, server, question, since, outcome };
+}
+
+const whoamiAll = (world: World, places: readonly Place[], id: number): Promise<Asked[]> =>
+  Promise.all(places.map((place) => whoami(world, place, id)));
+
+const call = step('call', fc.record({ place: where, id }), async (model, world, { place, id }) => {
+  judge(model, world, [await whoami(world, place, id)]);
+});
+
+const callAtOnce = step('callAtOnce', fc.record({ places: burst, id }), async (model, world, { places, id }) => {
+  judge(model, world, await whoamiAll(world, places, id));
+});
+
+/** Sends a slow call; resolves when the upstream runs it or when it was answered without. */
+async function begin(world: World, { seat, server }: Place, id: number, ms: number) {
+  const agent = await world.agent(seat);
+  const question = world.nextQuestion();
+  const upstream = world.upstreams[server].server;
+  const ran = upstream.executed.get('slow') ?? 0;
+  const hangUp = new AbortController();
+  const since = performance.now();
+  const args = { by: seat.label, question, ms };
+  const outcome = send(agent, { id, tool: `${server}__slow`, args, signal: hangUp.signal }).then(
+    (response) => outcomeOf(response, id),
+    (error: unknown): Outcome => {
+      if (hangUp.signal.aborted) return { kind: 'silent' };
+      throw error;
+    },
+  );
+  const runs = upstream.until(() => (upstream.executed.get('slow') ?? 0) > ran, 'a slow call').then(() => true);
+  const isRunning = await Promise.race([runs, outcome.then(() => false)]);
+  runs.catch(() => undefined);
+  return {
+    agent,
+    upstream,
+    hangUp,
+    isRunning,
+    asked: outcome.then((got): Asked => ({ seat, server, question, since, outcome: got })),
+  };
+}
+
+const cancel = step('cancel', fc.record({ place: where, id }), async (model, world, { place, id }) => {
+  const slow = await begin(world, place, id, 60_000);
+  if (!slow.isRunning) return judge(model, world, [await slow.asked]);
+  const { aborted } = slow.upstream.counters;
+  if (place.seat.kind === 'rawModern') slow.hangUp.abort();
+  else await slow.agent.notify('notifications/cancelled', { requestId: id });
+  const asked = await slow.asked;
+  await slow.upstream.until(() => slow.upstream.counters.aborted > aborted, 'the cancelled call to end upstream');
+  if (asked.outcome.kind !== 'silent')
+    throw new Error(`A cancelled call was answered: ${JSON.stringify(asked.outcome)}`);
+  judge(model, world, []);
+});
+
+/** Somebody else says that the request with this id is cancelled, and tries its session. */
+const meddle = step(
+  'meddle',
+  fc.record({ place: where, thief: label, id }),
+  async (model, world, { place, thief, id }) => {
+    if (thief === place.seat.label) return;
+    const slow = await begin(world, place, id, 40);
+    const own = await world.agent({ label: thief, kind: 'rawLegacy', node: place.seat.node });
+    const other = { authorization: String(own.headers['authorization']), 'keybearer-principal': nameOf(thief) };
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } };
+    await own.post(cancelled);
+    await own.post(cancelled, { 'mcp-session-id': slow.agent.session });
+    if (slow.agent.kind === 'rawLegacy') await stealSession(slow.agent.session, other, own.url);
+    judge(
+      model,
+      world,
+      [await slow.asked].filter(({ outcome }) => outcome.kind !== 'named'),
+    );
+    const { outcome } = await slow.asked;
+    if (outcome.kind === 'named' && outcome.who !== place.seat.label)
+      throw new Error(`Somebody else's name: ${outcome.who}`);
+    if (outcome.kind === 'silent') throw new Error('A call was ended by somebody else');
+  },
+);
+
+async function stealSession(session: string | undefined, headers: Record<string, string>, url: string): Promise<void> {
+  const usual = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'legacy__whoami', arguments: {} } };
+  for (const [method, text] of [
+    ['POST', JSON.stringify(body)],
+    ['DELETE', null],
+    ['GET', null],
+  ] as const) {
+    const response = await fetch(url, {
+      method,
+      body: text,
+      headers: { ...usual, ...headers, 'mcp-session-id': session ?? '' },
+    });
+    await response.body?.cancel();
+    if (response.status !== 404)
+      throw new Error(`${method} with a stolen session was answered with ${response.status}`);
+  }
+}
+
+const leave = step('leave', fc.record({ seat, isPolite: fc.boolean() }), (_model, world, { seat, isPolite }) =>
+  world.leave(seat, isPolite),
+);
+
+const credentialPath = (label: Label, server: ServerName): string =>
+  `/tenants/${tenantOf(label)}/servers/${server}/credentials/${nameOf(label)}`;
+
+/** The upstream takes the new key before the proxy has it, and the old one until the proxy does. */
+async function giveKey(model: Model, world: World, node: number, label: Label, server: ServerName): Promise<void> {
+  const key = model.newKey(label, server);
+  model.accepted.add(key);
+  world.upstreams[server].server.keys.set(key, label);
+  await world.node(node).adminOk('PUT', credentialPath(label, server), { secret: key });
+  model.held(label, server).change(key, node);
+}
+
+function refuseKey(model: Model, world: World, server: ServerName, key: string | undefined): void {
+  if (key === undefined) return;
+  model.accepted.delete(key);
+  world.upstreams[server].server.keys.delete(key);
+}
+
+const whose = fc.record({ node, label, server });
+
+const give = step('give', whose, async (model, world, { node, label, server }) => {
+  await giveKey(model, world, node, label, server);
+  judge(model, world, [await whoami(world, { seat: { label, kind: 'rawModern', node }, server }, 1)]);
+});
+
+const rotate = step('rotate', fc.record({ of: whose, places: burst, id }), async (model, world, { of, places, id }) => {
+  const { node, label, server } = of;
+  const old = model.held(label, server).now;
+  const own = KINDS.map((kind) => ({ seat: { label, kind, node }, server }));
+  const others = places.filter(({ seat }) => seat.label !== label || seat.node !== node);
+  const [asked] = await Promise.all([
+    whoamiAll(world, [...own, ...others], id),
+    giveKey(model, world, node, label, server),
+  ]);
+  judge(model, world, asked);
+  refuseKey(model, world, server, old);
+});
+
+const forget = step('forget', whose, async (model, world, { node, label, server }) => {
+  const held = model.held(label, server);
+  const { status } = await world.node(node).admin('DELETE', credentialPath(label, server));
+  if (status !== (held.now === undefined ? 404 : 204)) throw new Error(`A key was deleted with ${status}`);
+  held.change(undefined, node);
+  judge(model, world, [await whoami(world, { seat: { label, kind: 'rawLegacy', node }, server }, 1)]);
+});
+
+const refuse = step('refuse', fc.record({ label, server }), async (model, world, { label, server }) => {
+  refuseKey(model, world, server, model.held(label, server).now);
+});
+
+const takeAgain = step('takeAgain', fc.record({ label, server }), async (model, world, { label, server }) => {
+  const key = model.held(label, server).now;
+  if (key === undefined) return;
+  model.accepted.add(key);
+  world.upstreams[server].server.keys.set(key, label);
+});
+
+const change: fc.Arbitrary<JsonObject> = fc.oneof(
+  fc.record({ title: fc.constantFrom('One', 'Two') }),
+  fc.record({ maxResultBytes: fc.constantFrom(4_096, 131_072) }),
+  fc.record({ maxConcurrentCalls: fc.constantFrom(1, 16) }),
+  // Short enough that the sweep finds some idle between two steps.
+  fc.record({ idleTimeoutMs: fc.constantFrom(10, 300_000) }),
+);
+
+const edit = step('edit', fc.record({ node, tenant, server, change }), async (model, world, args) => {
+  const { node, tenant, server, change } = args;
+  await world.edit(node, tenant, server, change);
+  model.edited(tenant, server, node);
+});
+
+const move = step('move', fc.record({ node, tenant, server }), async (model, world, { node, tenant, server }) => {
+  const { url } = world.upstreams[server].cable;
+  await world.edit(node, tenant, server, { url: `${url}?moved=${String(world.nextQuestion())}` });
+  model.edited(tenant, server, node);
+});
+
+const toggle = step('toggle', fc.record({ node, tenant, server }), async (model, world, { node, tenant, server }) => {
+  const enabled = model.enabled(tenant, server);
+  const isOn = !enabled.now;
+  await world.edit(node, tenant, server, { enabled: isOn });
+  enabled.change(isOn, node);
+  model.edited(tenant, server, node);
+});
+
+const reap = step(
+  'reap',
+  fc.record({ node, tenant, places: burst, id }),
+  async (model, world, { node, tenant, places, id }) => {
+    const app = world.node(node);
+    const { items } = (await app.adminOk('GET', `/tenants/${tenant}/connections`)) as { items: { id: string }[] };
+    const [asked] = await Promise.all([
+      whoamiAll(world, places, id),
+      ...items.map((one) => app.admin('DELETE', `/tenants/${tenant}/connections/${encodeURIComponent(one.id)}`)),
+    ]);
+    judge(model, world, asked);
+  },
+);
+
+const crash = step('crash', fc.record({ server, places: burst, id }), async (model, world, { server, places, id }) => {
+  world.upstreams[server].server.restart();
+  judge(model, world, await whoamiAll(world, places, id));
+});
+
+const cut = step('cut', fc.record({ server, places: burst, id }), async (model, world, { server, places, id }) => {
+  const asking = whoamiAll(world, places, id);
+  await world.upstreams[server].cable.cut();
+  const asked = await asking;
+  judge(
+    model,
+    world,
+    asked.map((one) => ({ ...one, excused: ['unavailable'] })),
+  );
+});
+
+const restart = step('restart', fc.constant(0), async (_model, world) => world.restart());
+
+/** How often each is drawn. */
+const WEIGHTS = [
+  [12, call],
+  [20, callAtOnce],
+  [8, cancel],
+  [8, meddle],
+  [8, leave],
+  [6, give],
+  [10, rotate],
+  [5, forget],
+  [5, refuse],
+  [5, takeAgain],
+  [5, edit],
+  [2, move],
+  [4, toggle],
+  [6, reap],
+  [5, crash],
+  [4, cut],
+  [2, restart],
+] as const;
+
+/** Weighted by repetition: fast-check draws each of these equally. */
+export const steps: fc.Arbitrary<Step>[] = WEIGHTS.flatMap(([weight, one]) =>
+  Array.from({ length: weight }, () => one),
+);
+
+/** Everyone starts with a key. */
+export async function giveEveryone(model: Model, world: World): Promise<void> {
+  for (const server of SERVERS) for (const label of LABELS) await giveKey(model, world, 0, label, server);
+}
