@@ -14,7 +14,7 @@ import { Load, signTokens } from './load.mjs';
 import { fixtureFor, SERVERS, TOOLS_PER_SERVER } from './people.mjs';
 import { prepare } from './prepare.mjs';
 
-const [HEAT_MS, WARM_MS, ROUND_MS, ROUNDS] = [2_500, 600, 800, 2];
+const [HEAT_MS, WARM_MS, ROUND_MS, ROUNDS] = [2_500, 1_000, 800, 2];
 const SCENARIOS = [
   { name: 'small call', tool: 'echo', args: { size: 256 } },
   { name: '100 KiB', tool: 'echo', args: { size: 100 * 1024 } },

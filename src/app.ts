@@ -39,7 +39,7 @@ import { createKeyTrial } from './proxy/key-trial.ts';
 import { createSignedIn } from './proxy/signed-in.ts';
 import { createWaitForSignIn } from './proxy/wait-for-sign-in.ts';
 import { createWatchLists } from './proxy/watch-lists.ts';
-import { createWithUpstream } from './proxy/with-upstream.ts';
+import { createWithUpstream, keyNotTaken } from './proxy/with-upstream.ts';
 import { createShaper } from './result/shape.ts';
 import type { Clock } from './shared/clock.ts';
 import { parseTenantId, type PrincipalId, type TenantId } from './shared/id.ts';
@@ -132,7 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     life.onClose('authenticator', () => authenticator.close());
     const secretsOf = createDefinitionSecrets(vault);
     const mayUseHttp = createHttpRule(options.egress);
-    const loadServers = createLoadServers({ store: servers, secretsOf, file: options.operatorFile, defaults: { defaultIdleTimeoutMs: limits.idleTimeoutMs, mayUseHttp }, logger });
+    const loadServers = createLoadServers({ store: servers, secretsOf, gatedDefault: async (tenantId) => (await tenants.find(tenantId))?.gatedDefault, file: options.operatorFile, defaults: { defaultIdleTimeoutMs: limits.idleTimeoutMs, mayUseHttp }, logger });
     const registry = createRegistry({ loadServers, catalogs: createCatalogStore(database), changes, clock, logger });
     life.onClose('registry', () => registry.close());
     const tickets = createTickets({ store: createTicketStore(database), clock, publicUrl: publicUrlNow });
@@ -144,8 +144,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     life.onClose('outdated connections', retireOutdated(pool, registry, changes));
 
     // The path of a request
-    const withUpstream = createWithUpstream({ broker, pool });
-    const discovery = createDiscovery({ source: createToolSource({ withUpstream, clock }), registry, clock, logger, random: Math.random });
+    const withUpstream = createWithUpstream({ broker, pool, askSignIn: (server, principalId) => broker.askSignIn(server, principalId) });
+    const discovering = createWithUpstream({ broker, pool, askSignIn: (server) => Promise.resolve(keyNotTaken(server)) });
+    const discovery = createDiscovery({ source: createToolSource({ withUpstream: discovering, clock }), registry, clock, logger, random: Math.random });
     life.onClose('discovery', () => discovery.close());
     const hasCredential: HasCredential = async (server, principalId) => (await broker.find(server, principalId)) !== undefined;
     const catalog = createCatalog({ registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs: limits.listDeadlineMs, clock });

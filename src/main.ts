@@ -100,7 +100,7 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
   running.app = app;
   life.onClose('app', () => app.stop());
   logger.info({ url: app.url, publicUrl: app.publicUrl, version }, 'ready');
-  process.stderr.write(`\n${welcomeText({ publicUrl: app.publicUrl, dataDir: config.dataDir, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`);
+  process.stderr.write(`\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`);
 }
 
 /** First signal: stop in order. Second: end at once. */

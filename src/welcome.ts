@@ -3,19 +3,21 @@
 
 export interface Welcome {
   readonly publicUrl: string;
-  readonly dataDir: string;
+  /** Undefined when the operator brought the key. */
+  readonly adminKeyFile: string | undefined;
   readonly adminKey: string;
   /** Undefined on every start but the first. */
   readonly agentKey: string | undefined;
 }
 
-export function welcomeText({ publicUrl, dataDir, adminKey, agentKey }: Welcome): string {
+export function welcomeText({ publicUrl, adminKeyFile, adminKey, agentKey }: Welcome): string {
   const ready = `Keybearer is ready at ${publicUrl}/mcp\n`;
-  if (agentKey === undefined) return `${ready}Keys were made on the first start; the admin key is in ${dataDir}/admin.key\n`;
+  const kept = adminKeyFile === undefined ? '' : `   (also in ${adminKeyFile})`;
+  if (agentKey === undefined) return adminKeyFile === undefined ? ready : `${ready}The admin key is in ${adminKeyFile}\n`;
   return `${ready}
 These keys are shown only now.
 
-  Admin key   ${adminKey}   (also in ${dataDir}/admin.key)
+  Admin key   ${adminKey}${kept}
   Agent key   ${agentKey}   (tenant "default"; acts for whoever Keybearer-Principal names)
 
 1. Register a server (this one needs no key of its own):

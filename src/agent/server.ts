@@ -24,19 +24,22 @@ export interface AgentServer {
   close(): Promise<void>;
 }
 
+/** How soon a connection that was busy at the stop is closed behind its last answer. */
+const SWEEP_MS = 50;
+
 const REFUSALS = { 400: 'The request has no Host header.', 403: 'This Host or Origin is not allowed here; see KEYBEARER_ALLOWED_HOSTS and KEYBEARER_ALLOWED_ORIGINS.' } as const;
 
 /** Listens; port 0 takes any free one. */
 export async function listenForAgents({ gatekeeper, mcp, app, clock }: AgentServerDeps, host: string, port: number): Promise<AgentServer> {
   const server = createServer({ keepAliveTimeout: 75_000, headersTimeout: 10_000, requestTimeout: 30_000, noDelay: true, maxHeaderSize: 16_384, requireHostHeader: false }, (request, response) => {
-    const refused = gatekeeper.check(request);
+    const route = parseMcpRoute(request.url ?? '/');
+    const refused = gatekeeper.check(request, route === undefined ? 'rest' : 'mcp');
     if (refused !== undefined) {
       request.resume();
       const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });
       response.writeHead(refused, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
       return;
     }
-    const route = parseMcpRoute(request.url ?? '/');
     if (route === undefined) {
       app(request, response);
       return;
@@ -75,7 +78,12 @@ export async function listenForAgents({ gatekeeper, mcp, app, clock }: AgentServ
       const late = new Promise<void>((resolve) => {
         cancel = clock.after(graceMs, resolve);
       });
-      return Promise.race([allGone, late]).finally(() => cancel?.());
+      // Node keeps a connection open behind its answer, and would so until the agent closes it.
+      const stopSweep = clock.every(SWEEP_MS, () => server.closeIdleConnections());
+      return Promise.race([allGone, late]).finally(() => {
+        cancel?.();
+        stopSweep();
+      });
     },
     close: () =>
       new Promise((resolve) => {

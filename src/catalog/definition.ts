@@ -109,7 +109,7 @@ function readServer(root: Shape, input: DefinitionInput): UpstreamServer | undef
     promptsOnly: readOnlyList(root, 'prompts'),
     asTools: root.flag('asTools') ?? false,
     ...readLimits(root, input),
-    gated: readGated(root),
+    gated: gatedIn(root),
     trusted: root.flag('trusted') ?? false,
     cost: readCost(root.member('cost')),
     catalog: root.choice('catalog', ['shared', 'principal']) ?? ('shared' as const),
@@ -144,13 +144,19 @@ function readOnlyList(root: Shape, name: 'resources' | 'prompts'): readonly stri
   return shape?.texts('only', MAX_PATTERNS, patternProblem(2048));
 }
 
-function readGated(root: Shape): UpstreamServer['gated'] {
+function gatedIn(root: Shape): UpstreamServer['gated'] {
   const value = root.raw('gated');
-  if (value === undefined || typeof value === 'boolean') return value;
   if (Array.isArray(value)) return root.texts('gated', MAX_PATTERNS, patternProblem(128));
-  if (value === 'not-read-only' || value === 'destructive') return value;
+  if (value === undefined || readGated(value) !== undefined) return readGated(value);
   root.refuse('gated', 'must be true, false, a list of globs, "not-read-only" or "destructive"');
   return undefined;
+}
+
+/** Undefined for what says nothing about gating. */
+export function readGated(value: unknown): UpstreamServer['gated'] {
+  if (typeof value === 'boolean' || value === 'not-read-only' || value === 'destructive') return value;
+  const isList = Array.isArray(value) && value.length <= MAX_PATTERNS && value.every((item) => typeof item === 'string');
+  return isList ? (value as readonly string[]) : undefined;
 }
 
 function readCost(shape: Shape | undefined): UpstreamServer['cost'] {

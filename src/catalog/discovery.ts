@@ -62,7 +62,8 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
   const running = new SingleFlight<void>();
   /** When the try that is running was begun. */
   const begun = new Map<string, number>();
-  const again = new Set<string>();
+  /** To be asked once more behind the try that is running, on whose behalf. */
+  const again = new Map<string, PrincipalId | undefined>();
   const gates = new Map<TenantId, Gate>();
   const root = new AbortController();
   // Each try that runs listens to it; there may be many.
@@ -126,10 +127,15 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     const key = keyOf(server, owner);
     return running.run(key, () =>
       inLine(server.tenantId, async () => {
-        do {
+        for (let onBehalfOf = principalId; ; onBehalfOf = again.get(key)) {
           again.delete(key);
-          await tryOnce(server, owner, principalId);
-        } while (again.has(key));
+          try {
+            await tryOnce(server, owner, onBehalfOf);
+          } catch (error) {
+            if (!again.has(key)) throw error;
+          }
+          if (!again.has(key)) return;
+        }
       }),
     );
   };
@@ -177,7 +183,7 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     renew(server, owner, principalId) {
       const key = keyOf(server, owner);
       // What is being read now may be older than the change: read once more behind it.
-      if (running.has(key)) again.add(key);
+      if (running.has(key)) again.set(key, principalId);
       return ask(server, owner, principalId);
     },
     troubleOf(server, owner) {

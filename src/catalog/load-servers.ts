@@ -3,22 +3,24 @@
 import { createHash } from 'node:crypto';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
-import { type DefinitionInput, parseDefinition } from './definition.ts';
+import { type DefinitionInput, parseDefinition, readGated } from './definition.ts';
 import type { OperatorFile } from './operator-file.ts';
-import type { LoadedServer, LoadServers } from './registry.ts';
+import { isInvalid, type LoadedServer, type LoadServers } from './registry.ts';
 import { hasLiteralSecrets, type Open, openDefinition, type Seal, sealLiterals } from './sealed-definition.ts';
 import type { ServerRow, ServerStore } from './server-store.ts';
 
 export interface LoadServersDeps {
   readonly store: Pick<ServerStore, 'list' | 'replaceDefinition'>;
   readonly secretsOf: (tenantId: TenantId, serverName: string) => { readonly seal: Seal; readonly open: Open };
+  /** What the tenant gates where a server does not say. */
+  readonly gatedDefault: (tenantId: TenantId) => Promise<unknown>;
   /** The operator's file as last read well. */
   readonly file: () => OperatorFile | undefined;
   readonly defaults: Pick<DefinitionInput, 'defaultIdleTimeoutMs' | 'mayUseHttp'>;
   readonly logger: Logger;
 }
 
-export function createLoadServers({ store, secretsOf, file, defaults, logger }: LoadServersDeps): LoadServers {
+export function createLoadServers({ store, secretsOf, gatedDefault, file, defaults, logger }: LoadServersDeps): LoadServers {
   /** The row's notice brings the sealed definition back here; until then the literal one serves. */
   const sealByHand = async (row: ServerRow): Promise<void> => {
     if (!hasLiteralSecrets(row.definition)) return;
@@ -43,12 +45,13 @@ export function createLoadServers({ store, secretsOf, file, defaults, logger }: 
   };
 
   return async (tenantId) => {
+    const gated = await gatedDefault(tenantId);
     const own = file();
     const fromFile = own?.tenant === tenantId ? own.servers.map(({ name, definition }) => readFileServer(tenantId, name, definition, defaults)) : [];
     const taken = new Set(fromFile.map(({ server }) => server.name));
     const rows = await Promise.all((await store.list(tenantId)).map(fromRow));
     // The file is the operator's word: a row of the same name stands behind it.
-    return [...fromFile, ...rows.filter(({ server }) => !taken.has(server.name))];
+    return [...fromFile, ...rows.filter(({ server }) => !taken.has(server.name))].map((loaded) => withDefault(loaded, gated));
   };
 }
 
@@ -62,6 +65,13 @@ function readFileServer(tenantId: TenantId, name: string, definition: unknown, d
 function toServer(input: DefinitionInput): LoadedServer['server'] {
   const result = parseDefinition(input);
   return result.ok ? result.server : { tenantId: input.tenantId, id: input.id, name: input.name, revision: input.revision, problems: result.problems };
+}
+
+/** A setting that cannot be read gates everything: it was meant to hold something back. */
+function withDefault(loaded: LoadedServer, gatedDefault: unknown): LoadedServer {
+  const { server } = loaded;
+  if (isInvalid(server) || server.gated !== undefined || gatedDefault === undefined || gatedDefault === null || gatedDefault === false) return loaded;
+  return { ...loaded, server: { ...server, gated: readGated(gatedDefault) ?? true } };
 }
 
 const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 24);

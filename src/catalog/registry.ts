@@ -161,8 +161,12 @@ function isSame(a: ReadonlyMap<string, Registered>, b: ReadonlyMap<string, Regis
   for (const [name, mine] of a) {
     const other = b.get(name);
     if (other === undefined || mine.server.id !== other.server.id || mine.server.revision !== other.server.revision || mine.enabled !== other.enabled) return false;
+    // The tenant's default stands in it, which is no part of the revision.
+    if (JSON.stringify(gatedOf(mine.server)) !== JSON.stringify(gatedOf(other.server))) return false;
     if (mine.lists.size !== other.lists.size) return false;
     for (const [owner, list] of mine.lists) if (other.lists.get(owner)?.toolsJson !== list.toolsJson) return false;
   }
   return true;
 }
+
+const gatedOf = (server: Registered['server']): UpstreamServer['gated'] => (isInvalid(server) ? undefined : server.gated);

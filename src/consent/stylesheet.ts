@@ -12,6 +12,7 @@ body { margin: 0; padding: 1rem; background: var(--page); color: var(--text); fo
 main { max-width: 32rem; margin: 8vh auto 2rem; padding: 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: 0.75rem; }
 h1 { margin: 0 0 1rem; font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
 p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+main > :last-child { margin-bottom: 0; }
 bdi { unicode-bidi: isolate; }
 dl { margin: 0 0 1.25rem; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: 0.5rem; }
 dt { color: var(--soft); font-size: 0.875rem; }

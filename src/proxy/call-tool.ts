@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { UpstreamRequest } from '../connection/connection.ts';
+import { requireOpen } from '../policy/gate.ts';
 import type { Shaper } from '../result/shape.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startTimer, type Timer } from '../shared/deadline.ts';
@@ -32,6 +33,7 @@ export function createCallTool({ catalog, connect, withUpstream, shaper, clock }
     const { server } = target;
     if (target.kind === 'connect') return connect(caller, server, call, signal);
     const { tool } = target;
+    requireOpen(server, tool);
 
     const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () => call.abort(tooLate(server)));
     try {

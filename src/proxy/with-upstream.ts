@@ -11,6 +11,8 @@ import type { PrincipalId } from '../shared/id.ts';
 export interface WithUpstreamDeps {
   readonly broker: CredentialBroker;
   readonly pool: Pool;
+  /** The error for a call without a usable credential; a link is made only where somebody sees it. */
+  readonly askSignIn: (server: UpstreamServer, principalId: PrincipalId) => Promise<ProxyError>;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface WithUpstreamDeps {
  */
 export type WithUpstream = <T>(server: UpstreamServer, principalId: PrincipalId | undefined, signal: AbortSignal, use: (lease: Lease) => Promise<T>) => Promise<T>;
 
-export function createWithUpstream({ broker, pool }: WithUpstreamDeps): WithUpstream {
+export function createWithUpstream({ broker, pool, askSignIn }: WithUpstreamDeps): WithUpstream {
   const once = async <T>(server: UpstreamServer, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
     const lease = await pool.acquire(server, credential, signal);
     try {
@@ -33,8 +35,8 @@ export function createWithUpstream({ broker, pool }: WithUpstreamDeps): WithUpst
     }
   };
 
-  const askSignIn = async (server: UpstreamServer, principalId: PrincipalId | undefined): Promise<ProxyError> => {
-    if (principalId !== undefined) return broker.askSignIn(server, principalId);
+  const ask = async (server: UpstreamServer, principalId: PrincipalId | undefined): Promise<ProxyError> => {
+    if (principalId !== undefined) return askSignIn(server, principalId);
     return new ProxyError('upstream_unavailable', `${server.name} has no working credential; an admin has to set it.`);
   };
 
@@ -42,14 +44,14 @@ export function createWithUpstream({ broker, pool }: WithUpstreamDeps): WithUpst
     try {
       return await once(server, credential, signal, use);
     } catch (error) {
-      if (error instanceof CredentialRefusedError) throw await askSignIn(server, principalId);
+      if (error instanceof CredentialRefusedError) throw await ask(server, principalId);
       throw error;
     }
   };
 
   return async (server, principalId, signal, use) => {
     const credential = (await broker.find(server, principalId)) ?? (await broker.look(server, principalId));
-    if (credential === undefined) throw await askSignIn(server, principalId);
+    if (credential === undefined) throw await ask(server, principalId);
     try {
       return await once(server, credential, signal, use);
     } catch (error) {
@@ -58,7 +60,11 @@ export function createWithUpstream({ broker, pool }: WithUpstreamDeps): WithUpst
       if (!(error instanceof CredentialRefusedError)) throw error;
     }
     const newer = await broker.newerThan(server, credential);
-    if (newer === undefined) throw await askSignIn(server, principalId);
+    if (newer === undefined) throw await ask(server, principalId);
     return lastly(server, principalId, newer, signal, use);
   };
 }
+
+/** For work that no agent waits for: nobody would see a link. */
+export const keyNotTaken = (server: UpstreamServer): ProxyError =>
+  new ProxyError('sign_in_required', `${server.name} did not take the key of the person it was asked for; they have to sign in again.`);

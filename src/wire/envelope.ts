@@ -40,6 +40,8 @@ export function writeRequest(id: number, method: string, params: JsonObject | un
 }
 
 const TOKEN = /"progressToken"\s*:\s*(?:(\d+)(?![\d.eE])|"(\d+)")/;
+/** Where a second token, perhaps in disguise, would be the one that the agent reads. */
+const ANOTHER_TOKEN = /"progressToken"|\\u00(?:[46][1-9a-f]|[57][0-9a])/i;
 
 /**
  * A progress notification with the agent's token in place of ours. Undefined when its token is not
@@ -50,6 +52,7 @@ export function readdressProgress(raw: string, id: number, agentToken: string | 
   if (found === null || Number(found[1] ?? found[2]) !== id) return undefined;
   if (agentToken === undefined) return '';
   const end = found.index + found[0].length;
+  if (ANOTHER_TOKEN.test(raw.slice(0, found.index) + raw.slice(end))) return undefined;
   const start = end - (found[1] ?? `"${found[2] as string}"`).length;
   return raw.slice(0, start) + agentToken + raw.slice(end);
 }

@@ -71,7 +71,7 @@ describe('what a definition may never do', () => {
     '',
     5,
     null,
-  ])('B062: has no address like %j', (url) => {
+  ])('has no address like %j', (url) => {
     expect(pathsOf({ type: 'http', url })).toEqual(['$.url']);
   });
 

@@ -1,4 +1,4 @@
-// §6.1: a server that is down is tried again with growing pauses of at most a minute, and only then.
+// A server that is down is tried again with growing pauses of at most a minute, and only then.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,4 +1,4 @@
-// §6.9: what is cancelled, left or too late is cancelled upstream as well; every wait has a bound.
+// What is cancelled, left or too late is cancelled upstream as well; every wait has a bound.
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import { ERAS, PAIRINGS, useScene, without } from '../support/scene.ts';

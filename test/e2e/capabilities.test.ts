@@ -22,7 +22,8 @@ it.each(RAW_KINDS)('B133: a modern server hears of the capabilities of modern ag
 });
 
 it('a modern server may ask a modern agent, whose answer reaches it with the next try', async () => {
-  const asking = '{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{}}},"requestState":"st"}';
+  const asking =
+    '{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{}}},"requestState":"st"}';
   const upstream = await scene.keep(
     startScripted({
       era: 'modern',

@@ -1,4 +1,4 @@
-// §6.6: a changed key is used from the next call on; the old connection ends when its last call has ended.
+// A changed key is used from the next call on; the old connection ends when its last call has ended.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { textOf } from '../support/agents/agent.ts';

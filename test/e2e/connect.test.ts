@@ -1,4 +1,4 @@
-// §6.3: the connect tool gives the link, waits when asked to, and says when there is nothing to do.
+// The connect tool gives the link, waits when asked to, and says when there is nothing to do.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { textOf } from '../support/agents/agent.ts';

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import { connectRaw } from '../support/agents/raw-agent.ts';
 import { RAW_KINDS, useScene, withKeys, without } from '../support/scene.ts';
+import { linkIn, postKey } from '../support/sign-in.ts';
 import { within } from '../support/within.ts';
 
 const scene = useScene();
@@ -79,8 +80,11 @@ describe('a signed token', () => {
     await scene.app.adminOk('POST', `/tenants/${tenant.id}/issuers`, { issuer, jwks: { keys: [jwk] }, audience: `${scene.app.url}/mcp` });
     const agent = await scene.keep(within(connectRaw(kind, `${scene.app.url}/mcp`, { authorization: `Bearer ${await sign()}` }), 'the agent'));
     expect((await agent.listTools()).tools.map(({ name }) => name)).toContain('s__whoami');
-    expect(await agent.callTool('s__whoami')).toMatchObject({ structuredContent: { error: 'sign_in_required' } });
-    await tenant.setSecret('s', `${issuer}#ada`, 'key-bob').catch(() => undefined);
+    const asked = await agent.callTool('s__whoami');
+    expect(asked).toMatchObject({ structuredContent: { error: 'sign_in_required' } });
+    await postKey(linkIn(asked), 'key-bob');
+    expect(textOf(await agent.callTool('s__whoami'))).toMatch(/^who=bob;/);
+    expect(textOf(await (await tenant.raw(kind, 'ada')).callTool('s__whoami'))).toMatch(/^who=ada;/);
   });
 
   it('that is expired, foreign, unsigned, for somebody else or of another tenant gets the one refusal', async () => {

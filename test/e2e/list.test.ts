@@ -1,4 +1,4 @@
-// §6.1: servers connect each on their own, and whatever is missing is named.
+// Servers connect each on their own, and whatever is missing is named.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import type { Listing } from '../support/agents/agent.ts';

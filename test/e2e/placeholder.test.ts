@@ -1,4 +1,4 @@
-// §6.2: one tool to connect with before the first sign-in; behind it the server's own, for the whole tenant.
+// One tool to connect with before the first sign-in; behind it the server's own, for the whole tenant.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { type Listing, textOf } from '../support/agents/agent.ts';

@@ -1,4 +1,4 @@
-// §6.8: progress reaches only the call it belongs to, with that agent's own token; equal ids never meet.
+// Progress reaches only the call it belongs to, with that agent's own token; equal ids never meet.
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import type { RawAgent } from '../support/agents/raw-agent.ts';

@@ -1,4 +1,4 @@
-// §6.5 for pasted keys: a refused key is tried once more only when a newer one is kept, and never a third time.
+// For pasted keys: a refused key is tried once more only when a newer one is kept, and never a third time.
 import { describe, expect, it } from 'vitest';
 import { PAIRINGS, useScene, withKeys } from '../support/scene.ts';
 import { startScripted } from '../support/scripted-upstream.ts';

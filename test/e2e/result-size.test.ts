@@ -1,4 +1,4 @@
-// §6.7: what is larger than the server's limit is cut at a safe place, and the model is told how much is missing.
+// What is larger than the server's limit is cut at a safe place, and the model is told how much is missing.
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import { PAIRINGS, useScene, without } from '../support/scene.ts';

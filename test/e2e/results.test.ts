@@ -1,4 +1,4 @@
-// §6.7: results pass unharmed, labelled as outside content unless their server is trusted.
+// Results pass unharmed, labelled as outside content unless their server is trusted.
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import type { RawAgent } from '../support/agents/raw-agent.ts';

@@ -1,4 +1,4 @@
-// §6.4: a call without a credential is answered at once with the link; nobody's key is used in its place.
+// A call without a credential is answered at once with the link; nobody's key is used in its place.
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import { PAIRINGS, useScene, withKeys } from '../support/scene.ts';

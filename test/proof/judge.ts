@@ -21,21 +21,25 @@ type SeenRequest = Upstream['server']['seen'][number];
 /** Throws at the first thing that must not be. */
 export function judge(model: Model, world: World, asked: readonly Asked[]): void {
   for (const one of asked) judgeOutcome(model, one);
-  for (const server of SERVERS) {
-    const upstream = world.upstreams[server];
-    const ran = judgeSeen(model, server, upstream);
-    for (const one of asked) {
-      const mayRun =
-        one.server !== server || (one.outcome.kind !== 'sign_in_required' && one.outcome.kind !== 'not_found');
-      if (!mayRun && ran.has(one.question)) throw new Error(`Ran for somebody without a key: ${describe(one)}`);
-    }
-    judgeCount(
+  for (const upstream of new Set(Object.values(world.upstreams))) {
+    const names = SERVERS.filter((name) => world.upstreams[name] === upstream);
+    judgeUpstream(
+      model,
+      names,
       upstream,
-      asked.filter((one) => one.server === server),
+      asked.filter(({ server }) => names.includes(server)),
     );
-    const { crossed } = upstream.server.counters;
-    if (crossed > 0) throw new Error(`A session of the ${server} upstream was used with the key of another person`);
   }
+}
+
+function judgeUpstream(model: Model, names: readonly ServerName[], upstream: Upstream, asked: readonly Asked[]): void {
+  const ran = judgeSeen(model, names, upstream);
+  for (const one of asked) {
+    const mayRun = one.outcome.kind !== 'sign_in_required' && one.outcome.kind !== 'not_found';
+    if (!mayRun && ran.has(one.question)) throw new Error(`Ran for somebody without a key: ${describe(one)}`);
+  }
+  judgeCount(upstream, asked);
+  if (upstream.server.counters.crossed > 0) throw new Error('A session was used with the key of another person');
 }
 
 function judgeOutcome(model: Model, asked: Asked): void {
@@ -48,16 +52,16 @@ function judgeOutcome(model: Model, asked: Asked): void {
 }
 
 /** The questions that the upstream took with a key that is good. */
-function judgeSeen(model: Model, server: ServerName, upstream: Upstream): ReadonlySet<number> {
-  const fresh = upstream.takeSeen();
+function judgeSeen(model: Model, names: readonly ServerName[], upstream: Upstream): ReadonlySet<number> {
   const ran = new Set<number>();
-  for (const request of fresh) {
+  for (const request of upstream.takeSeen()) {
     const key = keyOf(request);
     const given = model.ledger.get(key);
-    if (given === undefined) throw new Error(`The ${server} upstream saw a key that nobody was given: ${key}`);
-    if (given.server !== server) throw new Error(`The ${server} upstream saw a key for ${given.server}: ${key}`);
-    const { by, question } = argumentsOf(request.body);
-    if (by !== undefined && by !== given.label) throw new Error(`${String(by)} asked, and went with ${key}`);
+    if (given === undefined) throw new Error(`An upstream saw a key that nobody was given: ${key}`);
+    if (!names.includes(given.server)) throw new Error(`The upstream of ${names.join(' and ')} saw ${key}`);
+    const { by = given.label, server = given.server, question } = argumentsOf(request.body);
+    if (by !== given.label || server !== given.server)
+      throw new Error(`${String(by)} asked ${String(server)}, and went with ${key}`);
     if (typeof question === 'number' && request.principal !== undefined) ran.add(question);
   }
   return ran;

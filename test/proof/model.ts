@@ -4,7 +4,8 @@ import type { Outcome } from './asking.ts';
 export const TENANTS = ['alpha', 'beta'] as const;
 /** The same names in both tenants, which are different people. */
 export const PEOPLE = ['ann', 'bob', 'cyd'] as const;
-export const SERVERS = ['legacy', 'modern'] as const;
+/** As registered; `twin` is the legacy upstream registered once more, for which people have keys of their own. */
+export const SERVERS = ['legacy', 'modern', 'twin'] as const;
 export type TenantName = (typeof TENANTS)[number];
 export type ServerName = (typeof SERVERS)[number];
 

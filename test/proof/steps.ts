@@ -8,7 +8,7 @@ import { type Asked, judge } from './judge.ts';
 import { LABELS, type Label, type Model, nameOf, SERVERS, type ServerName, TENANTS, tenantOf } from './model.ts';
 import { KINDS, NODES, type Seat, type World } from './world.ts';
 
-type Step = fc.AsyncCommand<Model, World>;
+export type Step = fc.AsyncCommand<Model, World>;
 
 const label = fc.constantFrom(...LABELS);
 const server = fc.constantFrom(...SERVERS);
@@ -43,7 +43,7 @@ async function whoami(world: World, { seat, server }: Place, id: number): Promis
   const agent = await world.agent(seat);
   const question = world.nextQuestion();
   const since = performance.now();
-  const outcome = await ask(agent, { id, tool: `${server}__whoami`, args: { by: seat.label, question } });
+  const outcome = await ask(agent, { id, tool: `${server}__whoami`, args: { by: seat.label, server, question } });
   return { seat, server, question, since, outcome };
 }
 
@@ -66,7 +66,7 @@ async function begin(world: World, { seat, server }: Place, id: number, ms: numb
   const ran = upstream.executed.get('slow') ?? 0;
   const hangUp = new AbortController();
   const since = performance.now();
-  const args = { by: seat.label, question, ms };
+  const args = { by: seat.label, server, question, ms };
   const outcome = send(agent, { id, tool: `${server}__slow`, args, signal: hangUp.signal }).then(
     (response) => outcomeOf(response, id),
     (error: unknown): Outcome => {
@@ -219,8 +219,7 @@ const edit = step('edit', fc.record({ node, tenant, server, change }), async (mo
 });
 
 const move = step('move', fc.record({ node, tenant, server }), async (model, world, { node, tenant, server }) => {
-  const { url } = world.upstreams[server].cable;
-  await world.edit(node, tenant, server, { url: `${url}?moved=${String(world.nextQuestion())}` });
+  await world.edit(node, tenant, server, { url: `${world.urlOf(server)}?moved=${String(world.nextQuestion())}` });
   model.edited(tenant, server, node);
 });
 

@@ -71,7 +71,8 @@ export class World {
 
   static async open(): Promise<World> {
     const base = await startTestApp();
-    const upstreams = { legacy: await openUpstream('legacy'), modern: await openUpstream('modern') };
+    const [legacy, modern] = [await openUpstream('legacy'), await openUpstream('modern')];
+    const upstreams = { legacy, modern, twin: legacy };
     for (const tenant of TENANTS) await base.tenant(tenant);
     const keys = { alpha: await base.agentKey('alpha'), beta: await base.agentKey('beta') };
     const world = new World(base, await startTestApp({ beside: base }), upstreams, keys);
@@ -123,9 +124,14 @@ export class World {
     this.#restartable = await startTestApp({ beside: this.#base });
   }
 
+  /** Of one origin where the upstream is the same, so that nothing but the registration tells them apart. */
+  urlOf(server: ServerName): string {
+    return new URL(`/${server}`, this.upstreams[server].cable.url).href;
+  }
+
   /** Changes some members of a server's definition. */
   async edit(node: number, tenant: TenantName, server: ServerName, change: JsonObject): Promise<void> {
-    const usual = { url: this.upstreams[server].cable.url, credential: { owner: 'principal', kind: 'secret' } };
+    const usual = { url: this.urlOf(server), credential: { owner: 'principal', kind: 'secret' } };
     const definition = { ...(this.#definitions.get(`${tenant} ${server}`) ?? usual), ...change };
     this.#definitions.set(`${tenant} ${server}`, definition);
     await this.node(node).putServer(tenant, server, definition);
@@ -138,7 +144,7 @@ export class World {
       await this.#restartable.stop();
     } finally {
       await this.#base.stop();
-      for (const { server, cable } of Object.values(this.upstreams)) {
+      for (const { server, cable } of new Set(Object.values(this.upstreams))) {
         await cable.close();
         await server.close();
       }
@@ -148,7 +154,7 @@ export class World {
 
 const seatKey = ({ label, kind, node }: Seat): string => `${label} ${kind} ${node}`;
 
-async function openUpstream(era: ServerName): Promise<Upstream> {
+async function openUpstream(era: 'legacy' | 'modern'): Promise<Upstream> {
   const server = await startKeyedServer({ era });
   return new Upstream(server, await openCable(server.url));
 }

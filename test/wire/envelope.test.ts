@@ -101,6 +101,15 @@ describe('readdressProgress', () => {
     expect(readdressProgress(note(token), 7, '"mine"')).toBeUndefined();
   });
 
+  it.each([
+    '{"method":"notifications/progress","params":{"progressToken":7,"progressToken":3,"progress":1}}',
+    '{"method":"notifications/progress","params":{"_meta":{"progressToken":7},"progressToken":3,"progress":1}}',
+    '{"method":"notifications/progress","params":{"progressToken":7,"\\u0070rogressToken":3,"progress":1}}',
+    '{"method":"notifications/progress","params":{"progressToken":7,"\\u0050\\u0072ogressToken":3,"progress":1}}',
+  ])('B130: drops one that would reach another call of the agent by a second token: %s', (raw) => {
+    expect(readdressProgress(raw, 7, '"mine"')).toBeUndefined();
+  });
+
   it('says nothing to an agent that asked for no progress, but lets it count as a sign of life', () => {
     expect(readdressProgress(note('7'), 7, undefined)).toBe('');
   });

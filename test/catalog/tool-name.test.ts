@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { connectName, exposedName } from '../../src/catalog/tool-name.ts';
+import { toolsIn, viewOf } from './a-view.ts';
+
+const LISTED = /^[A-Za-z0-9_.-]{1,64}$/;
+const prefixes = fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/);
+const toolNames = fc.oneof(
+  fc.stringMatching(/^[A-Za-z0-9_.-]{1,128}$/),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 80 }),
+  fc.constantFrom('connect', '_private', '__meta', 'a__', 'b__c', 'search', 'Search', 'has two blanks', '漢字', 'x'.repeat(62), 'x'.repeat(63)),
+);
+const servers = fc.uniqueArray(fc.tuple(prefixes, fc.uniqueArray(toolNames, { maxLength: 8 })), { selector: ([name]) => name, minLength: 1, maxLength: 4 });
+
+describe('a listed name', () => {
+  it('B061, B063: has at most 64 characters that model APIs take', () => {
+    fc.assert(
+      fc.property(servers, fc.boolean(), (all, isPrefixed) => {
+        for (const name of toolsIn(viewOf(all, isPrefixed))) expect(name).toMatch(LISTED);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('B064, B066, B067: is there once, and finds its way back to its server and its exact own name', () => {
+    fc.assert(
+      fc.property(servers, fc.boolean(), (all, isPrefixed) => {
+        const view = viewOf(all, isPrefixed);
+        const listed = toolsIn(view);
+        expect(new Set(listed).size).toBe(listed.length);
+        const reached = listed.map((name) => {
+          const target = view.targets.get(name);
+          return target?.kind === 'tool' ? JSON.stringify([target.server.name, target.tool.name]) : 'nothing';
+        });
+        const wanted = all.flatMap(([server, tools]) => tools.map((tool) => JSON.stringify([server, tool])));
+        expect(new Set(reached)).toEqual(new Set(wanted));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is the same whatever order servers and tools come in', () => {
+    fc.assert(
+      fc.property(servers, (all) => {
+        const backwards = [...all].reverse().map(([name, tools]) => [name, [...tools].reverse()] as [string, string[]]);
+        expect(toolsIn(viewOf(backwards))).toEqual(toolsIn(viewOf(all)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is prefix and own name where that is plain and short enough, and the own name on the server\'s own path', () => {
+    expect(toolsIn(viewOf([['linear', ['search', '_private', '__meta', 'a__']]]))).toEqual(['linear____meta', 'linear___private', 'linear__a__', 'linear__search']);
+    expect(toolsIn(viewOf([['linear', ['search', 'a__']]], false))).toEqual(['a__', 'search']);
+  });
+
+  it('B061: is shortened with a fingerprint otherwise, which stays the same', () => {
+    expect(exposedName('linear', 'linear', 'x'.repeat(62), () => false)).toBe(`linear__${'x'.repeat(47)}-d5f3783d`);
+    expect(exposedName('linear', 'linear', 'has two blanks', () => false)).toMatch(/^linear__has_two_blanks-[0-9a-f]{8}$/);
+    expect(exposedName('linear', 'linear', 'has two blanks', () => false)).not.toBe(exposedName('linear', 'other', 'has two blanks', () => false));
+    expect(exposedName('linear', 'linear', '漢', () => false)).not.toBe(exposedName('linear', 'linear', '字', () => false));
+  });
+});
+
+describe('the stand-in', () => {
+  it('B063: has a name that fits, however long the prefix', () => {
+    expect(connectName('x'.repeat(32))).toMatch(LISTED);
+  });
+
+  it('cannot be shadowed by a tool called connect: that one gets another name', () => {
+    const tools = [['linear', ['connect', 'search']]] as const;
+    const view = viewOf(tools, true, { linear: { credential: { kind: 'secret' } } });
+    expect(view.targets.get('linear__connect')).toMatchObject({ kind: 'connect' });
+    const shadow = toolsIn(view).find((name) => name.startsWith('linear__connect-'));
+    expect(view.targets.get(shadow ?? '')).toMatchObject({ kind: 'tool', tool: { name: 'connect' } });
+  });
+
+  it('cannot be shadowed by another server whose prefix is the same', () => {
+    const definitions = { a: { prefix: 'x', credential: { kind: 'secret' } }, b: { prefix: 'x' } };
+    const view = viewOf([['a', []], ['b', ['connect']]], true, definitions);
+    expect(view.targets.get('x__connect')).toMatchObject({ kind: 'connect', server: { name: 'a' } });
+    expect([...view.targets.values()].filter(({ kind }) => kind === 'tool')).toHaveLength(1);
+  });
+
+  it('of two servers with one prefix has a name of its own each', () => {
+    const definitions = { a: { prefix: 'x', credential: { kind: 'secret' } }, b: { prefix: 'x', credential: { kind: 'secret' } } };
+    const view = viewOf([['a', undefined], ['b', undefined]], true, definitions);
+    const servers = toolsIn(view).map((name) => view.targets.get(name)?.server.name);
+    expect(servers.sort()).toEqual(['a', 'b']);
+    for (const name of toolsIn(view)) expect(name).toMatch(LISTED);
+  });
+});

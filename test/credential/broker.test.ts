@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest';
+import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
+import { createCredentialBroker } from '../../src/credential/broker.ts';
+import type { Credential, Owner } from '../../src/credential/credential.ts';
+import { ownerKey } from '../../src/credential/credential.ts';
+import { credentialKey, type StoredCredential } from '../../src/credential/credential-store.ts';
+import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
+import { createTickets } from '../../src/credential/tickets.ts';
+import { CredentialRefusedError, SignInRequiredError } from '../../src/shared/errors.ts';
+import type { ServerId, TenantId } from '../../src/shared/id.ts';
+import { createLogger } from '../../src/shared/logger.ts';
+import { AChangeFeed } from '../support/a-change-feed.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { aPrincipal, aServer, aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from './in-memory.ts';
+
+const server = aServer();
+const shared = aServer({ credential: { kind: 'secret', owner: 'tenant' } }, { name: 'shared' });
+const open = aServer({ credential: undefined }, { name: 'open' });
+const [anna, ben] = [aPrincipal('anna'), aPrincipal('ben')];
+const ofAnna: Owner = { kind: 'principal', principalId: anna };
+
+/** Counts what is read, and lets a test stop a read in the middle. */
+class WatchedCredentials extends InMemoryCredentials {
+  finds = 0;
+  comparisons = 0;
+  held: (() => void) | undefined;
+  holds = false;
+
+  override async find(tenantId: TenantId, serverId: ServerId, owner: string): Promise<StoredCredential | undefined> {
+    this.finds++;
+    const row = await super.find(tenantId, serverId, owner);
+    if (this.holds) await new Promise<void>((resolve) => (this.held = resolve));
+    return row;
+  }
+
+  override async versions(keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[] = []): Promise<ReadonlyMap<string, string>> {
+    this.comparisons++;
+    const wanted = new Set(keys.map(credentialKey));
+    return new Map(this.rows.filter((row) => wanted.has(credentialKey(row))).map((row) => [credentialKey(row), row.version]));
+  }
+}
+
+function aBench() {
+  const [clock, vault, credentials, changes, ticketRows] = [new FakeClock(), aVault(), new WatchedCredentials(), new AChangeFeed(), new InMemoryTickets()];
+  const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
+  const broker = createCredentialBroker({ credentials, vault, tickets, changes, logger: createLogger('silent') });
+  const keeper = createSecretKeeper({ vault, credentials, clock });
+  const notice = (of: UpstreamServer, owner: Owner): void => changes.say({ kind: 'credentials', tenantId: of.tenantId, serverId: of.id, owner: ownerKey(owner) });
+  return { broker, credentials, changes, ticketRows, keeper, notice };
+}
+
+const secretOf = (credential: Credential | undefined): string | undefined => (credential?.kind === 'static' ? credential.secret.reveal() : credential?.kind);
+const settled = (): Promise<void> => new Promise(setImmediate);
+
+describe('finding a credential', () => {
+  it('B223: gives each person their own, and nobody another\'s', async () => {
+    const { broker, keeper } = aBench();
+    await keeper.keep(server, ofAnna, 'key-of-anna');
+    expect(await broker.find(server, anna)).toMatchObject({ kind: 'static', owner: ofAnna });
+    expect(secretOf(await broker.find(server, anna))).toBe('key-of-anna');
+    for (const other of ['ben', 'Anna', 'ann', 'anna\u0301']) expect(await broker.find(server, aPrincipal(other))).toBeUndefined();
+    expect(await broker.find(aServer({}, { tenantId: aTenantId('umbrella') }), anna)).toBeUndefined();
+    expect(await broker.find(aServer({}, { id: 'another', name: 'notes' }), anna)).toBeUndefined();
+    expect(await broker.find(server, undefined)).toBeUndefined();
+  });
+
+  it('gives everyone the tenant\'s where it is the tenant\'s, and none where none is needed', async () => {
+    const { broker, keeper, credentials } = aBench();
+    await keeper.keep(shared, { kind: 'tenant' }, 'key-of-all');
+    for (const principal of [anna, ben, undefined]) expect(secretOf(await broker.find(shared, principal))).toBe('key-of-all');
+    expect(credentials.finds).toBe(1);
+    expect(broker.find(open, anna)).toEqual({ kind: 'none' });
+    expect(credentials.finds).toBe(1);
+  });
+
+  it('answers from memory on the warm path, at once, also that there is none', async () => {
+    const { broker, keeper, credentials } = aBench();
+    await keeper.keep(server, ofAnna, 'key-of-anna');
+    await broker.find(server, anna);
+    await broker.find(server, ben);
+    expect(secretOf(broker.find(server, anna) as Credential)).toBe('key-of-anna');
+    expect(broker.find(server, ben)).toBeUndefined();
+    expect(credentials.finds).toBe(2);
+  });
+
+  it('reads once however many ask at once', async () => {
+    const { broker, keeper, credentials } = aBench();
+    await keeper.keep(server, ofAnna, 'key-of-anna');
+    await Promise.all(Array.from({ length: 50 }, () => broker.find(server, anna)));
+    expect(credentials.finds).toBe(1);
+  });
+
+  it('B168: never sends a credential to a place it was not given for', async () => {
+    const { broker, keeper } = aBench();
+    await keeper.keep(server, ofAnna, 'key-of-anna');
+    for (const moved of [aServer({ url: 'https://evil.example/mcp' }), aServer({ credential: { kind: 'secret', header: 'x-key' } }), aServer({ type: 'sse' })]) {
+      expect(await broker.find(moved, anna)).toBeUndefined();
+      expect(await broker.look(moved, anna)).toBeUndefined();
+    }
+    expect(secretOf(await broker.find(aServer({ url: 'https://notes.example/other', title: 'New' }), anna))).toBe('key-of-anna');
+  });
+
+  it('does not keep a failure', async () => {
+    const { broker, keeper, credentials } = aBench();
+    await keeper.keep(server, ofAnna, 'key-of-anna');
+    const rows = credentials.rows;
+    credentials.rows = rows.map((row) => ({ ...row, sealed: Buffer.from('broken') }));
+    await expect(broker.find(server, anna)).rejects.toThrow();
+    credentials.rows = rows;
+    expect(secretOf(await broker.find(server, anna))).toBe('key-of-anna');
+  });
+});
+
+describe('a change', () => {
+  it('is used from the next call on', async () => {
+    const { broker, keeper, notice } = aBench();
+    expect(await broker.find(server, anna)).toBeUndefined();
+    await keeper.keep(server, ofAnna, 'first');
+    notice(server, ofAnna);
+    expect(secretOf(await broker.find(server, anna))).toBe('first');
+    await keeper.keep(server, ofAnna, 'second');
+    notice(server, ofAnna);
+    expect(secretOf(await broker.find(server, anna))).toBe('second');
+    await keeper.remove(server.tenantId, server.id, ofAnna);
+    notice(server, ofAnna);
+    expect(await broker.find(server, anna)).toBeUndefined();
+  });
+
+  it('of one person leaves what is remembered of others', async () => {
+    const { broker, keeper, notice, credentials } = aBench();
+    await keeper.keep(server, { kind: 'principal', principalId: ben }, 'key-of-ben');
+    await broker.find(server, ben);
+    notice(server, ofAnna);
+    expect(secretOf(await broker.find(server, ben))).toBe('key-of-ben');
+    expect(credentials.finds).toBe(1);
+  });
+
+  it('that is heard while a row is being read makes that row forgotten again', async () => {
+    const { broker, keeper, notice, credentials } = aBench();
+    await keeper.keep(server, ofAnna, 'old');
+    credentials.holds = true;
+    const reading = broker.find(server, anna);
+    await settled();
+    await keeper.keep(server, ofAnna, 'new');
+    notice(server, ofAnna);
+    credentials.holds = false;
+    credentials.held?.();
+    await reading;
+    expect(secretOf(await broker.find(server, anna))).toBe('new');
+  });
+
+  it('is seen by whoever asks after it, although an older read is still under way', async () => {
+    const { broker, keeper, notice, credentials } = aBench();
+    await keeper.keep(server, ofAnna, 'old');
+    credentials.holds = true;
+    const before = broker.find(server, anna);
+    await settled();
+    const letGo = credentials.held;
+    await keeper.keep(server, ofAnna, 'new');
+    credentials.holds = false;
+    notice(server, ofAnna);
+    const after = await broker.find(server, anna);
+    letGo?.();
+    expect([secretOf(await before), secretOf(after)]).toEqual(['old', 'new']);
+    expect(secretOf(await broker.find(server, anna))).toBe('new');
+  });
+
+  it('is not heard any more after the close', async () => {
+    const { broker, changes } = aBench();
+    broker.close();
+    expect(changes.listeners).toBe(0);
+  });
+});
+
+describe('a comparison after lost notices', () => {
+  it('B259: drops what is outdated, also that there was none, and keeps the rest', async () => {
+    const { broker, keeper, credentials, changes } = aBench();
+    const carl = aPrincipal('carl');
+    await keeper.keep(server, ofAnna, 'old');
+    await keeper.keep(server, { kind: 'principal', principalId: carl }, 'same');
+    for (const principal of [anna, ben, carl]) await broker.find(server, principal);
+    await keeper.keep(server, ofAnna, 'new');
+    await keeper.keep(server, { kind: 'principal', principalId: ben }, 'first');
+    changes.say({ kind: 'resync' });
+    await settled();
+    expect(credentials.comparisons).toBe(1);
+    expect(secretOf(await broker.find(server, anna))).toBe('new');
+    expect(secretOf(await broker.find(server, ben))).toBe('first');
+    expect(credentials.finds).toBe(5);
+    expect(secretOf(await broker.find(server, carl))).toBe('same');
+    expect(credentials.finds).toBe(5);
+  });
+
+  it('drops what was removed', async () => {
+    const { broker, keeper, changes } = aBench();
+    await keeper.keep(server, ofAnna, 'old');
+    await broker.find(server, anna);
+    await keeper.remove(server.tenantId, server.id, ofAnna);
+    changes.say({ kind: 'resync' });
+    await settled();
+    expect(await broker.find(server, anna)).toBeUndefined();
+  });
+
+  it('asks in parts, however much is remembered', async () => {
+    const { broker, credentials, changes } = aBench();
+    await Promise.all(Array.from({ length: 2_500 }, (_, n) => broker.find(server, aPrincipal(`p${n}`))));
+    changes.say({ kind: 'resync' });
+    await settled();
+    expect(credentials.comparisons).toBe(3);
+  });
+});
+
+describe('a refused credential', () => {
+  it('B037, B221: is followed by a newer one from the database, and by that only', async () => {
+    const { broker, keeper } = aBench();
+    await keeper.keep(server, ofAnna, 'old');
+    const old = (await broker.find(server, anna)) as Credential;
+    expect(await broker.newerThan(server, old)).toBeUndefined();
+    await keeper.keep(server, ofAnna, 'new');
+    const newer = await broker.newerThan(server, old);
+    expect(secretOf(newer)).toBe('new');
+    expect(secretOf(await broker.find(server, anna))).toBe('new');
+    await keeper.remove(server.tenantId, server.id, ofAnna);
+    expect(await broker.newerThan(server, newer as Credential)).toBeUndefined();
+  });
+
+  it('is followed by nothing where there is none, or where the newer one is for another place', async () => {
+    const { broker, keeper } = aBench();
+    expect(await broker.newerThan(open, { kind: 'none' })).toBeUndefined();
+    await keeper.keep(server, ofAnna, 'old');
+    const old = (await broker.find(server, anna)) as Credential;
+    await keeper.keep(aServer({ url: 'https://elsewhere.example/mcp' }), ofAnna, 'new');
+    expect(await broker.newerThan(server, old)).toBeUndefined();
+  });
+
+  it('belongs to a person: they are asked to sign in, by a link of their own', async () => {
+    const { broker, ticketRows } = aBench();
+    const asked = await broker.askSignIn(server, anna);
+    expect(asked).toBeInstanceOf(SignInRequiredError);
+    expect(asked).toMatchObject({ code: 'sign_in_required', server: 'notes', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8080\/connect\/[\w-]{43}$/) });
+    expect(ticketRows.rows).toMatchObject([{ tenantId: 'acme', principalId: 'anna', serverId: server.id }]);
+  });
+
+  it('belongs to the tenant: an admin has to act, and nobody gets a link', async () => {
+    const { broker, ticketRows } = aBench();
+    expect(await broker.askSignIn(shared, anna)).toMatchObject({ code: 'upstream_unavailable', message: expect.stringContaining('no working credential') });
+    expect(await broker.askSignIn(open, anna)).toMatchObject({ code: 'upstream_unavailable', message: expect.stringContaining('none is configured') });
+    expect(ticketRows.rows).toEqual([]);
+  });
+});
+
+describe('looking past the memory', () => {
+  it('finds what was kept on another node a moment ago, and remembers it', async () => {
+    const { broker, keeper, credentials } = aBench();
+    await broker.find(server, anna);
+    await keeper.keep(server, ofAnna, 'kept-elsewhere');
+    expect(broker.find(server, anna)).toBeUndefined();
+    expect(secretOf(await broker.look(server, anna))).toBe('kept-elsewhere');
+    expect(secretOf(broker.find(server, anna) as Credential)).toBe('kept-elsewhere');
+    expect(credentials.finds).toBe(2);
+    expect(await broker.look(open, anna)).toEqual({ kind: 'none' });
+    expect(await broker.look(server, undefined)).toBeUndefined();
+  });
+});
+
+it('a refusal never quotes the secret', async () => {
+  const { broker, keeper } = aBench();
+  await keeper.keep(server, ofAnna, 'key-of-anna');
+  const credential = await broker.find(server, anna);
+  expect(JSON.stringify([credential, new CredentialRefusedError(401, 'x'), await broker.askSignIn(server, anna)])).not.toContain('key-of-anna');
+});
