@@ -42,6 +42,13 @@ export interface CatalogDeps {
 const STALE_MS = 10 * 60_000;
 const VIEW_BYTES = 256 * 1024 * 1024;
 
+/** The servers of one scope, by name. */
+interface Selection {
+  readonly chosen: readonly Registered[];
+  /** Some of them show each principal their own list. */
+  readonly isPersonal: boolean;
+}
+
 interface Kept {
   readonly servers: TenantServers;
   readonly troubles: number;
@@ -50,12 +57,28 @@ interface Kept {
 
 export function createCatalog(deps: CatalogDeps): Catalog {
   const { registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs, clock } = deps;
+  const selections = new WeakMap<TenantServers, Map<string | undefined, Selection>>();
   const views = new LRUCache<string, Kept>({ maxSize: VIEW_BYTES, sizeCalculation: ({ view }) => view.bytes + 1_000 });
 
-  const selected = (servers: TenantServers, { only }: Scope): readonly Registered[] =>
-    [...servers.byName.values()]
+  const select = (servers: TenantServers, { only }: Scope): Selection => {
+    const chosen = [...servers.byName.values()]
       .filter(({ server }) => (only === undefined || server.name === only) && (isInvalid(server) || server.enabled))
       .sort((a, b) => (a.server.name < b.server.name ? -1 : 1));
+    return { chosen, isPersonal: chosen.some(({ server }) => !isInvalid(server) && isPersonalList(server)) };
+  };
+
+  /** Every call asks for it; it follows from the tenant's servers alone. */
+  const selected = (servers: TenantServers, scope: Scope): Selection => {
+    let byScope = selections.get(servers);
+    if (byScope === undefined) selections.set(servers, (byScope = new Map()));
+    let selection = byScope.get(scope.only);
+    if (selection === undefined) {
+      selection = select(servers, scope);
+      // A name that is not registered is not worth remembering: there are endlessly many.
+      if (selection.chosen.length > 0) byScope.set(scope.only, selection);
+    }
+    return selection;
+  };
 
   const ownerFor = (server: UpstreamServer, caller: Caller): string => (isPersonalList(server) ? ownerKeyOf(caller.principalId) : '');
 
@@ -74,9 +97,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   };
 
   const current = (caller: Caller, scope: Scope, servers: TenantServers): View | undefined => {
-    const chosen = selected(servers, scope);
+    const { chosen, isPersonal } = selected(servers, scope);
     if (scope.only !== undefined && chosen.length === 0) return undefined;
-    const isPersonal = chosen.some(({ server }) => !isInvalid(server) && isPersonalList(server));
     const key = `${isPersonal ? caller.key : caller.tenantId}\u0000\u0000${scope.only ?? ''}`;
     const troubles = discovery.version(caller.tenantId);
     const kept = views.get(key);
@@ -89,7 +111,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   /** Asks the servers whose list this caller lacks and could bring; settles when all were tried or time is up. */
   const discoverMissing = async (caller: Caller, scope: Scope, servers: TenantServers, signal: AbortSignal): Promise<void> => {
     const asked: Promise<void>[] = [];
-    for (const { server, lists } of selected(servers, scope)) {
+    for (const { server, lists } of selected(servers, scope).chosen) {
       if (isInvalid(server)) continue;
       const owner = ownerFor(server, caller);
       const list = lists.get(owner);
@@ -100,7 +122,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       const attempt = ask(server, owner, caller.principalId);
       if (isWaitedFor) asked.push(attempt);
     }
-    if (asked.length === 0) return;
+    if (asked.length === 0 || signal.aborted) return;
     const late = new AbortController();
     const cancel = clock.after(listDeadlineMs, () => late.abort());
     const left = new Promise<void>((resolve) => {

@@ -155,12 +155,16 @@ function parseArray(text: string): readonly unknown[] {
   }
 }
 
+/** What is gated may come from the tenant: it changes without the server's revision. */
+const gateOf = ({ server }: Registered): string => JSON.stringify(isInvalid(server) ? null : (server.gated ?? null));
+
 /** Nothing that an agent could notice differs. Ages alone do not count. */
 function isSame(a: ReadonlyMap<string, Registered>, b: ReadonlyMap<string, Registered>): boolean {
   if (a.size !== b.size) return false;
   for (const [name, mine] of a) {
     const other = b.get(name);
     if (other === undefined || mine.server.id !== other.server.id || mine.server.revision !== other.server.revision || mine.enabled !== other.enabled) return false;
+    if (gateOf(mine) !== gateOf(other)) return false;
     // The tenant's default stands in it, which is no part of the revision.
     if (JSON.stringify(gatedOf(mine.server)) !== JSON.stringify(gatedOf(other.server))) return false;
     if (mine.lists.size !== other.lists.size) return false;

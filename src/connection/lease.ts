@@ -12,6 +12,10 @@ export class Lease {
   /** Epoch ms. */
   readonly openedAt: number;
   inFlight = 0;
+  /** Epoch ms at which the last call ended. */
+  usedAt: number;
+  /** Orders uses within one millisecond. */
+  usedTurn = 0;
   /** Closed when its last call ends; no new call takes it. */
   isRetired = false;
   /** Calls that wait for one of the server's places. */
@@ -24,6 +28,7 @@ export class Lease {
     this.credential = credential;
     this.connection = connection;
     this.openedAt = openedAt;
+    this.usedAt = openedAt;
   }
 
   get waiting(): number {

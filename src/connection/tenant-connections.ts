@@ -1,5 +1,5 @@
-// The connections of one tenant: those in use, and the idle ones in the order of their last use. Room
-// is made inside the tenant only, and never by ending a connection with a call in flight.
+// The connections of one tenant, and which of them have been idle for long. Room is made inside the
+// tenant only, and never by ending a connection with a call in flight.
 import { LRUCache } from 'lru-cache';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Credential } from '../credential/credential.ts';
@@ -10,16 +10,24 @@ import type { Lease } from './lease.ts';
 
 export class TenantConnections {
   readonly #all = new Map<string, Lease>();
-  readonly #idle: LRUCache<string, Lease>;
+  /**
+   * When each is to be looked at next. A call does not touch it, as that would cost more than finding
+   * the connection does; one that was used meanwhile is simply looked at later.
+   */
+  readonly #due: LRUCache<string, Lease>;
+  #expired: Lease[] = [];
+  #turn = 0;
   /** Retired ones whose last call has not ended yet; a newer one may already stand under the same key. */
   readonly #leaving = new Set<Lease>();
+  readonly #clock: Clock;
   readonly #logger: Logger;
   /** Being opened: they count, or many at once would go past the limit. */
   #opening = 0;
 
   constructor(clock: Clock, logger: Logger) {
+    this.#clock = clock;
     this.#logger = logger;
-    this.#idle = new LRUCache<string, Lease>({
+    this.#due = new LRUCache<string, Lease>({
       // Not preallocated, unlike `max`: most tenants hold few.
       maxSize: 1_000_000,
       sizeCalculation: () => 1,
@@ -27,7 +35,7 @@ export class TenantConnections {
       ttlResolution: 0,
       perf: clock,
       dispose: (lease, _key, reason) => {
-        if (reason !== 'delete') this.#close(lease, 'idle');
+        if (reason === 'expire') this.#expired.push(lease);
       },
     });
   }
@@ -49,20 +57,22 @@ export class TenantConnections {
   take(key: string): Lease | undefined {
     const lease = this.find(key);
     if (lease === undefined) return undefined;
-    if (lease.inFlight++ === 0) this.#idle.delete(key);
+    lease.inFlight++;
     return lease;
   }
 
   giveBack(lease: Lease): void {
     lease.inFlight--;
     if (lease.inFlight > 0) return;
+    lease.usedAt = this.#clock.now();
+    lease.usedTurn = ++this.#turn;
     if (lease.isRetired) this.#close(lease, 'retired');
-    else if (!lease.connection.isClosed && this.#all.get(lease.key) === lease) this.#rest(lease);
   }
 
   add(lease: Lease): void {
     this.#all.set(lease.key, lease);
-    this.#rest(lease);
+    lease.usedTurn = ++this.#turn;
+    this.#due.set(lease.key, lease, { ttl: lease.server.idleTimeoutMs });
   }
 
   /** Forgets a connection that closed by itself. */
@@ -70,7 +80,7 @@ export class TenantConnections {
     this.#leaving.delete(lease);
     if (this.#all.get(lease.key) !== lease) return;
     this.#all.delete(lease.key);
-    this.#idle.delete(lease.key);
+    this.#due.delete(lease.key);
   }
 
   retire(matches: (server: UpstreamServer, credential: Credential) => boolean): void {
@@ -81,7 +91,7 @@ export class TenantConnections {
     if (lease.isRetired || this.#all.get(lease.key) !== lease) return;
     lease.isRetired = true;
     this.#all.delete(lease.key);
-    this.#idle.delete(lease.key);
+    this.#due.delete(lease.key);
     if (lease.inFlight > 0) this.#leaving.add(lease);
     else this.#close(lease, 'retired');
   }
@@ -92,10 +102,7 @@ export class TenantConnections {
    * are busy.
    */
   makeRoom(max: number): () => void {
-    // `pop` disposes it, which closes it.
-    if (this.size + this.#opening >= max && this.#idle.pop() === undefined) {
-      throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', { data: { retryAfterMs: 1_000 } });
-    }
+    if (this.size + this.#opening >= max) this.#endLongestIdle();
     this.#opening++;
     return () => {
       this.#opening--;
@@ -103,7 +110,16 @@ export class TenantConnections {
   }
 
   sweep(): void {
-    if (this.#idle.size > 0) this.#idle.purgeStale();
+    this.#due.purgeStale();
+    const expired = this.#expired;
+    this.#expired = [];
+    for (const lease of expired) {
+      if (this.#all.get(lease.key) !== lease) continue;
+      const { idleTimeoutMs } = lease.server;
+      const leftMs = lease.inFlight > 0 ? idleTimeoutMs : lease.usedAt + idleTimeoutMs - this.#clock.now();
+      if (leftMs > 0) this.#due.set(lease.key, lease, { ttl: leftMs });
+      else this.#close(lease, 'idle');
+    }
   }
 
   async closeAll(): Promise<void> {
@@ -113,8 +129,16 @@ export class TenantConnections {
     await Promise.all(leases.map((lease) => this.#end(lease)));
   }
 
-  #rest(lease: Lease): void {
-    this.#idle.set(lease.key, lease, { ttl: lease.server.idleTimeoutMs });
+  #endLongestIdle(): void {
+    let longest: Lease | undefined;
+    for (const lease of this.#all.values()) {
+      if (lease.inFlight === 0 && (longest === undefined || lease.usedTurn < longest.usedTurn)) longest = lease;
+    }
+    if (longest === undefined) {
+      throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', { data: { retryAfterMs: 1_000 } });
+    }
+    this.#due.delete(longest.key);
+    this.#close(longest, 'makes room');
   }
 
   #close(lease: Lease, why: string): void {

@@ -42,9 +42,10 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
     const payload = reply.payload();
     if (reply.isError) throw refusal(payload);
     if (!isJsonObject(payload) || !Array.isArray(payload['tools'])) throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
-    tools.push(...(payload['tools'] as unknown[]));
+    const listed: readonly unknown[] = payload['tools'];
     bytes += reply.bytes.length;
-    if (tools.length > MAX_TOOLS || bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_TOOLS} tools or ${MAX_BYTES} bytes of them`);
+    if (tools.length + listed.length > MAX_TOOLS || bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_TOOLS} tools or ${MAX_BYTES} bytes of them`);
+    tools.push(...listed);
     const next = payload['nextCursor'];
     // A cursor that came before would bring the same page again: that is the end.
     if (typeof next !== 'string' || seen.has(next)) return tools;

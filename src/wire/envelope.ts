@@ -16,27 +16,29 @@ export interface Hop {
   readonly capabilities: JsonObject;
 }
 
-/** Drops what the previous hop wrote and the agent's token; undefined when nothing is left. */
-function foreignMeta(meta: unknown): Record<string, unknown> | undefined {
-  if (!isJsonObject(meta)) return undefined;
-  const { [META_VERSION]: _v, [META_CLIENT_INFO]: _i, [META_CAPABILITIES]: _c, progressToken: _t, ...rest } = meta;
-  for (const _ in rest) return rest;
-  return undefined;
+/** Written anew on each hop, never carried over it. */
+const OF_ONE_HOP = new Set([META_VERSION, META_CLIENT_INFO, META_CAPABILITIES, 'progressToken']);
+
+/** What of the agent's `_meta` travels on, and what this hop adds; undefined when that is nothing. */
+function metaFor(id: number, meta: unknown, hop: Hop, wantsProgress: boolean): Record<string, unknown> | undefined {
+  const carried = isJsonObject(meta) ? Object.entries(meta).filter(([key]) => !OF_ONE_HOP.has(key) && (hop.era === 'modern' || key !== META_LOG_LEVEL)) : [];
+  if (carried.length === 0 && !wantsProgress && hop.era === 'legacy') return undefined;
+  // From entries, so that a key called __proto__ stays a key.
+  const written: Record<string, unknown> = carried.length === 0 ? {} : Object.fromEntries(carried);
+  if (wantsProgress) written['progressToken'] = id;
+  if (hop.era === 'legacy') return written;
+  written[META_VERSION] = MODERN_VERSION;
+  written[META_CLIENT_INFO] = hop.client;
+  written[META_CAPABILITIES] = hop.capabilities;
+  return written;
 }
 
 /** The whole message for the upstream, as JSON text. `id` doubles as progress token where one is wanted. */
 export function writeRequest(id: number, method: string, params: JsonObject | undefined, hop: Hop, wantsProgress: boolean): string {
-  let meta = foreignMeta(params?.['_meta']);
-  if (wantsProgress) meta = { ...meta, progressToken: id };
-  if (hop.era === 'modern') {
-    meta = { ...meta, [META_VERSION]: MODERN_VERSION, [META_CLIENT_INFO]: hop.client, [META_CAPABILITIES]: hop.capabilities };
-  } else if (meta !== undefined && META_LOG_LEVEL in meta) {
-    const { [META_LOG_LEVEL]: _l, ...rest } = meta;
-    meta = rest;
-  }
-  if (params === undefined && meta === undefined) return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}}`;
-  const { _meta: _m, ...own } = params ?? {};
-  return JSON.stringify({ jsonrpc: '2.0', id, method, params: meta === undefined ? own : { ...own, _meta: meta } });
+  const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`;
+  const meta = metaFor(id, params?.['_meta'], hop, wantsProgress);
+  if (params === undefined && meta === undefined) return `${head}}`;
+  return `${head},"params":${JSON.stringify({ ...params, _meta: meta })}}`;
 }
 
 const TOKEN = /"progressToken"\s*:\s*(?:(\d+)(?![\d.eE])|"(\d+)")/;

@@ -53,6 +53,8 @@ export class ATenant {
   readonly definitions = new Map<string, unknown>();
   readonly #revisions = new Map<string, number>();
   loads = 0;
+  /** As the tenant's own setting, which comes without a new revision. */
+  gated: UpstreamServer['gated'];
   /** Awaited by each load, when it is set. */
   gate: Promise<void> | undefined;
 
@@ -101,7 +103,7 @@ export class ATenant {
     };
     const result = parseDefinition(input);
     const { tenantId, id, revision } = input;
-    const server = result.ok ? result.server : { tenantId, id, name, revision, problems: result.problems };
+    const server = result.ok ? { ...result.server, gated: result.server.gated ?? this.gated } : { tenantId, id, name, revision, problems: result.problems };
     return { server, source: 'table', enabled: result.ok && result.server.enabled, definition };
   }
 }

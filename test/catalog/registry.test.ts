@@ -102,6 +102,16 @@ describe('a change', () => {
     expect(tenant.loads).toBe(3);
   });
 
+  it('of what the tenant gates counts, although no server has a new revision', async () => {
+    const tenant = await aKnownTenant('linear');
+    const changes = heard(tenant);
+    tenant.gated = true;
+    tenant.changes.say({ kind: 'tenants', tenantId: ACME });
+    await settled();
+    expect(changes).toHaveLength(1);
+    expect(await tenant.server('linear')).toMatchObject({ gated: true });
+  });
+
   it('of a tenant that nobody asked for is read too: its agents may be listening elsewhere', async () => {
     const tenant = new ATenant();
     tenant.define('linear');

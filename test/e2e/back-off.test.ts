@@ -22,7 +22,10 @@ it('tries a broken server again with growing pauses, up to a minute between two'
     clock.advance(longestMs / 2 + 1);
     await eventually(`failure ${nth + 2}`, () => failures() === nth + 2);
   }
-  expect(await tenant.status('down')).toMatchObject({ status: 'unavailable', lastError: expect.stringContaining('500') });
+  expect(await tenant.status('down')).toMatchObject({
+    status: 'unavailable',
+    lastError: expect.stringContaining('500'),
+  });
   server.mode = 'healthy';
   clock.advance(60_000);
   await eventually('the tools', async () => (await tenant.status('down'))['toolCount'] === 1);

@@ -28,22 +28,34 @@ describe.each(RAW_KINDS)('from %s', (kind) => {
     ['no method', '{"jsonrpc":"2.0","id":1}', -32600],
     ['a method that is no text', '{"jsonrpc":"2.0","id":1,"method":7}', -32600],
     ['params that are a list', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602],
-    ['a body nested a thousand deep', `{"jsonrpc":"2.0","id":1,"method":"ping","params":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}}`, -32600],
+    [
+      'a body nested a thousand deep',
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}}`,
+      -32600,
+    ],
     ['a body nested a million deep', '['.repeat(1_000_000), -32600],
   ])('%s is refused', async (_what, body, code) => {
     const { agent, server } = await stage(kind);
     const response = await agent.post(body);
-    expect([response.status, response.headers['content-type'], await response.answer()]).toMatchObject([400, 'application/json', { jsonrpc: '2.0', error: { code } }]);
+    expect([response.status, response.headers['content-type'], await response.answer()]).toMatchObject([
+      400,
+      'application/json',
+      { jsonrpc: '2.0', error: { code } },
+    ]);
     expect(server.counters.calls).toBe(0);
   });
 
   it('a body over the limit gets 413 in JSON, declared or not', async () => {
     const { agent } = await stage(kind);
-    const { body, headers } = agent.compose('tools/call', { name: 's__echo', arguments: { text: 'x'.repeat(4 * 1024 * 1024) } });
+    const { body, headers } = agent.compose('tools/call', {
+      name: 's__echo',
+      arguments: { text: 'x'.repeat(4 * 1024 * 1024) },
+    });
     for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
       const response = await agent.post(body, { ...headers, ...more }).catch(() => undefined);
       // The connection may break under a client that goes on writing; where an answer arrives it is this one.
-      if (response !== undefined) expect([response.status, await response.answer()]).toMatchObject([413, { error: { code: -32600 } }]);
+      if (response !== undefined)
+        expect([response.status, await response.answer()]).toMatchObject([413, { error: { code: -32600 } }]);
     }
     const fits = agent.compose('tools/call', { name: 's__echo', arguments: { text: 'x'.repeat(3 * 1024 * 1024) } });
     expect((await agent.post(fits.body, fits.headers)).status).toBe(200);
@@ -56,7 +68,16 @@ describe.each(RAW_KINDS)('from %s', (kind) => {
       const response = await agent.post(body, { ...headers, accept });
       return [response.status, response.headers['content-type']];
     };
-    for (const accept of ['application/json', 'application/json;q=0.9', 'APPLICATION/JSON', '*/*', 'application/*, text/*', undefined, '', 'text/html, application/json']) {
+    for (const accept of [
+      'application/json',
+      'application/json;q=0.9',
+      'APPLICATION/JSON',
+      '*/*',
+      'application/*, text/*',
+      undefined,
+      '',
+      'text/html, application/json',
+    ]) {
       expect(await status(accept), String(accept)).toEqual([200, 'application/json']);
     }
     expect(await status('text/event-stream')).toEqual([200, 'text/event-stream']);
@@ -75,7 +96,10 @@ describe.each(RAW_KINDS)('from %s', (kind) => {
     }
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', undefined]) {
       const response = await agent.post(body, { ...headers, 'content-type': type });
-      expect([response.status, await response.answer()], String(type)).toMatchObject([415, { error: { code: -32600 } }]);
+      expect([response.status, await response.answer()], String(type)).toMatchObject([
+        415,
+        { error: { code: -32600 } },
+      ]);
     }
   });
 
@@ -86,11 +110,24 @@ describe.each(RAW_KINDS)('from %s', (kind) => {
       return [response.status, await response.answer()];
     };
     expect(await error('no/such', {})).toMatchObject([kind === 'rawModern' ? 404 : 200, { error: { code: -32601 } }]);
-    for (const name of ['s__nothing', 'whoami', 'other__whoami', 's__', '__proto__', 'constructor', 'toString', `s__${'x'.repeat(100_000)}`].slice(0, 7)) {
-      expect(await error('tools/call', { name, arguments: {} }), name).toMatchObject([200, { error: { code: -32602 } }]);
+    for (const name of [
+      's__nothing',
+      'whoami',
+      'other__whoami',
+      's__',
+      '__proto__',
+      'constructor',
+      'toString',
+      `s__${'x'.repeat(100_000)}`,
+    ].slice(0, 7)) {
+      expect(await error('tools/call', { name, arguments: {} }), name).toMatchObject([
+        200,
+        { error: { code: -32602 } },
+      ]);
     }
     expect(await error('tools/list', { cursor: 'made-up' })).toMatchObject([200, { error: { code: -32602 } }]);
-    for (const name of [7, null, undefined, {}]) expect((await error('tools/call', { name }))[1]).toHaveProperty('error');
+    for (const name of [7, null, undefined, {}])
+      expect((await error('tools/call', { name }))[1]).toHaveProperty('error');
     expect(server.counters.calls).toBe(0);
   });
 
@@ -110,7 +147,13 @@ describe.each(RAW_KINDS)('from %s', (kind) => {
 });
 
 describe('a modern request', () => {
-  const post = async (agent: RawAgent, change: (composed: ReturnType<RawAgent['compose']>) => { body: unknown; headers: Record<string, string | undefined> }) => {
+  const post = async (
+    agent: RawAgent,
+    change: (composed: ReturnType<RawAgent['compose']>) => {
+      body: unknown;
+      headers: Record<string, string | undefined>;
+    },
+  ) => {
     const { body, headers } = change(agent.compose('tools/call', { name: 's__whoami', arguments: {} }));
     const response = await agent.post(body as never, headers);
     const answer = await response.answer();
@@ -125,25 +168,49 @@ describe('a modern request', () => {
     const { agent, server } = await stage('rawModern');
     const before = server.counters.calls;
     for (const header of ['mcp-method', 'mcp-name', 'mcp-protocol-version']) {
-      expect(await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, [header]: 'other' } })), header).toEqual([400, -32020]);
-      expect(await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, [header]: undefined } })), header).toEqual([400, -32020]);
+      expect(
+        await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, [header]: 'other' } })),
+        header,
+      ).toEqual([400, -32020]);
+      expect(
+        await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, [header]: undefined } })),
+        header,
+      ).toEqual([400, -32020]);
     }
-    expect(await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, 'mcp-name': '=?base64?!!?=' } }))).toEqual([400, -32020]);
+    expect(
+      await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, 'mcp-name': '=?base64?!!?=' } })),
+    ).toEqual([400, -32020]);
     expect(server.counters.calls).toBe(before);
     const encoded = `=?base64?${Buffer.from('s__whoami').toString('base64')}?=`;
-    expect(await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, 'mcp-name': encoded } }))).toEqual([200, undefined]);
+    expect(await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, 'mcp-name': encoded } }))).toEqual([
+      200,
+      undefined,
+    ]);
   });
 
   it('without its envelope, or of another version, is refused', async () => {
     const { agent } = await stage('rawModern');
-    expect(await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: undefined }), headers }))).toEqual([400, -32602]);
-    expect(await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [CAPABILITIES_KEY]: undefined }), headers }))).toEqual([400, -32602]);
-    expect(await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: '2027-01-01' }), headers }))).toEqual([400, -32022]);
-    expect(await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: 7 }), headers }))).toEqual([400, -32022]);
+    expect(
+      await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: undefined }), headers })),
+    ).toEqual([400, -32602]);
+    expect(
+      await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [CAPABILITIES_KEY]: undefined }), headers })),
+    ).toEqual([400, -32602]);
+    expect(
+      await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: '2027-01-01' }), headers })),
+    ).toEqual([400, -32022]);
+    expect(await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: 7 }), headers }))).toEqual(
+      [400, -32022],
+    );
   });
 
   it('needs no session, and a session header changes nothing', async () => {
     const { agent } = await stage('rawModern');
-    expect(await post(agent, ({ body, headers }) => ({ body, headers: { ...headers, 'mcp-session-id': 'x', 'last-event-id': '1' } }))).toEqual([200, undefined]);
+    expect(
+      await post(agent, ({ body, headers }) => ({
+        body,
+        headers: { ...headers, 'mcp-session-id': 'x', 'last-event-id': '1' },
+      })),
+    ).toEqual([200, undefined]);
   });
 });

@@ -9,7 +9,9 @@ import { within } from '../support/within.ts';
 const scene = useScene({ limits: { listDeadlineMs: 2_000 } });
 
 /** What a call comes to while the fault strikes the call itself. */
-const OUTCOMES: Readonly<Partial<Record<BadMode, 'served' | 'upstream_timeout' | 'upstream_unavailable' | 'upstream_protocol'>>> = {
+const OUTCOMES: Readonly<
+  Partial<Record<BadMode, 'served' | 'upstream_timeout' | 'upstream_unavailable' | 'upstream_protocol'>>
+> = {
   hang: 'upstream_timeout',
   'hang-after-headers': 'upstream_timeout',
   'die-mid-answer': 'upstream_unavailable',
@@ -51,29 +53,35 @@ const OUTCOMES: Readonly<Partial<Record<BadMode, 'served' | 'upstream_timeout' |
 };
 
 describe.each(RAW_KINDS)('for %s', (kind) => {
-  it.each(Object.entries(OUTCOMES))('a call to a server of kind %s is %s, once, and leaves others alone', async (name, outcome) => {
-    const mode = name as BadMode;
-    const server = await scene.bad('healthy', { on: 'tools/call' });
-    const good = await scene.open('modern');
-    const tenant = await scene.tenant({ bad: without(server, { timeoutMs: 700 }) });
-    const other = await scene.tenant({ good: without(good) });
-    const [agent, neighbour] = [await tenant.raw(kind), await other.raw(kind)];
-    await agent.listTools();
-    await neighbour.listTools();
-    server.mode = mode;
-    const call = within(agent.send('tools/call', { name: 'bad__echo', arguments: { a: 'é' } }), 'an answer', 5_000);
-    for (let n = 0; n < 3; n++) expect(textOf(await within(neighbour.callTool('good__whoami'), "the neighbour's call", 1_500))).toMatch(/^who=/);
-    const response = await call;
-    expect(response.status).toBe(200);
-    const answer = await response.answer();
-    if (outcome === 'served') expect(answer).toHaveProperty('result.content');
-    else expect(answer).toMatchObject({ result: { isError: true, structuredContent: { error: outcome } } });
-    expect(JSON.stringify(answer), 'no inner name, no address').not.toMatch(/undici|ECONN|127\.0\.0\.1|node:|\.ts\b/);
-    expect(server.strikes).toBe(1);
-    server.mode = 'healthy';
-    expect(textOf(await agent.callTool('bad__echo', { a: 'é' })), 'and it heals').toContain('é');
-    if (mode !== 'hang') await server.until(() => server.openResponses === 0, 'nothing to be left open');
-  });
+  it.each(Object.entries(OUTCOMES))(
+    'a call to a server of kind %s is %s, once, and leaves others alone',
+    async (name, outcome) => {
+      const mode = name as BadMode;
+      const server = await scene.bad('healthy', { on: 'tools/call' });
+      const good = await scene.open('modern');
+      const tenant = await scene.tenant({ bad: without(server, { timeoutMs: 700 }) });
+      const other = await scene.tenant({ good: without(good) });
+      const [agent, neighbour] = [await tenant.raw(kind), await other.raw(kind)];
+      await agent.listTools();
+      await neighbour.listTools();
+      server.mode = mode;
+      const call = within(agent.send('tools/call', { name: 'bad__echo', arguments: { a: 'é' } }), 'an answer', 5_000);
+      for (let n = 0; n < 3; n++)
+        expect(textOf(await within(neighbour.callTool('good__whoami'), "the neighbour's call", 1_500))).toMatch(
+          /^who=/,
+        );
+      const response = await call;
+      expect(response.status).toBe(200);
+      const answer = await response.answer();
+      if (outcome === 'served') expect(answer).toHaveProperty('result.content');
+      else expect(answer).toMatchObject({ result: { isError: true, structuredContent: { error: outcome } } });
+      expect(JSON.stringify(answer), 'no inner name, no address').not.toMatch(/undici|ECONN|127\.0\.0\.1|node:|\.ts\b/);
+      expect(server.strikes).toBe(1);
+      server.mode = 'healthy';
+      expect(textOf(await agent.callTool('bad__echo', { a: 'é' })), 'and it heals').toContain('é');
+      if (mode !== 'hang') await server.until(() => server.openResponses === 0, 'nothing to be left open');
+    },
+  );
 
   it('B135: however an old server refuses the question for its era, it is served as one', async () => {
     const servers = await Promise.all(PROBE_FAULTS.map((mode) => scene.bad(mode, { on: 'server/discover' })));
@@ -85,13 +93,19 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     }
   });
 
-  it.each(Object.keys(faults) as BadMode[])('a server of kind %s, whatever it is asked, is listed as unavailable in time', async (mode) => {
-    if (mode === 'healthy' || mode === 'poisoned-tools' || mode.startsWith('asks-')) return;
-    const server = await scene.bad(mode, { on: 'anything' });
-    const good = await scene.open('legacy');
-    const tenant = await scene.tenant({ bad: without(server, { connectTimeoutMs: 1_000, timeoutMs: 500 }), good: without(good) });
-    const agent = await tenant.raw(kind);
-    const listing = await within(agent.listTools(), 'the list', 3_500);
-    expect(listing.tools.map(({ name }) => name)).toContain('good__whoami');
-  });
+  it.each(Object.keys(faults) as BadMode[])(
+    'a server of kind %s, whatever it is asked, is listed as unavailable in time',
+    async (mode) => {
+      if (mode === 'healthy' || mode === 'poisoned-tools' || mode.startsWith('asks-')) return;
+      const server = await scene.bad(mode, { on: 'anything' });
+      const good = await scene.open('legacy');
+      const tenant = await scene.tenant({
+        bad: without(server, { connectTimeoutMs: 1_000, timeoutMs: 500 }),
+        good: without(good),
+      });
+      const agent = await tenant.raw(kind);
+      const listing = await within(agent.listTools(), 'the list', 3_500);
+      expect(listing.tools.map(({ name }) => name)).toContain('good__whoami');
+    },
+  );
 });

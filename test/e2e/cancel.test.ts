@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import { ERAS, PAIRINGS, useScene, without } from '../support/scene.ts';
-import { type JsonObject, objectAt } from '../support/upstreams/message.ts';
 import type { KeyedServer } from '../support/upstreams/keyed-server.ts';
+import { type JsonObject, objectAt } from '../support/upstreams/message.ts';
 import { within } from '../support/within.ts';
 
 const scene = useScene();
@@ -75,7 +75,8 @@ describe.each(ERAS)('notifications/cancelled of a legacy agent, over a %s server
     const tenant = await scene.tenant({ one: without(one), two: without(two) });
     const agent = await tenant.raw('rawLegacy');
     const other = await tenant.raw('rawLegacy');
-    const call = (who: typeof agent, id: number | string, name: string) => who.post({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { ms: 400 } } });
+    const call = (who: typeof agent, id: number | string, name: string) =>
+      who.post({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { ms: 400 } } });
     const stoppedCall = call(agent, 10, 'one__never');
     const sameText = call(agent, '10', 'two__slow');
     const sameNumber = call(other, 10, 'two__slow');

@@ -9,7 +9,12 @@ const scene = useScene();
 
 describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstream: era }) => {
   it('is served with the new key from the next call on, while its running call ends with the old one', async () => {
-    const upstream = await scene.keyed(era, { keys: [['key-1', 'ada-1'], ['key-2', 'ada-2']] });
+    const upstream = await scene.keyed(era, {
+      keys: [
+        ['key-1', 'ada-1'],
+        ['key-2', 'ada-2'],
+      ],
+    });
     const tenant = await scene.tenant({ notes: withKeys(upstream) });
     await tenant.setSecret('notes', 'ada', 'key-1');
     const ada = await tenant.raw(kind, 'ada');
@@ -24,13 +29,22 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
   });
 
   it('is served with the new key on another node within a second', async () => {
-    const upstream = await scene.keyed(era, { keys: [['key-1', 'ada-1'], ['key-2', 'ada-2']] });
+    const upstream = await scene.keyed(era, {
+      keys: [
+        ['key-1', 'ada-1'],
+        ['key-2', 'ada-2'],
+      ],
+    });
     const tenant = await scene.tenant({ notes: withKeys(upstream) });
     await tenant.setSecret('notes', 'ada', 'key-1');
     const ada = await tenant.raw(kind, 'ada');
     await ada.callTool('notes__whoami');
     await scene.side(tenant.id, tenant.key, await scene.node()).setSecret('notes', 'ada', 'key-2');
-    await eventually('the new key', async () => textOf(await ada.callTool('notes__whoami')).startsWith('who=ada-2;'), 1_000);
+    await eventually(
+      'the new key',
+      async () => textOf(await ada.callTool('notes__whoami')).startsWith('who=ada-2;'),
+      1_000,
+    );
   });
 });
 
@@ -58,7 +72,8 @@ describe.each(RAW_KINDS)('an edit of the definition, for %s', (kind) => {
     await tenant.put('s', without(upstream, { enabled: false }));
     await scene.app.adminOk('DELETE', `/tenants/${tenant.id}/servers/t`);
     const before = upstream.counters.calls;
-    for (const name of ['s__whoami', 't__whoami']) await expect(ada.callTool(name)).rejects.toMatchObject({ code: -32602 });
+    for (const name of ['s__whoami', 't__whoami'])
+      await expect(ada.callTool(name)).rejects.toMatchObject({ code: -32602 });
     expect(upstream.counters.calls).toBe(before);
   });
 });

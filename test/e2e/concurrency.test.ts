@@ -13,7 +13,8 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const tenant = await scene.tenant({ s: without(upstream, { maxConcurrentCalls: 2 }) });
     const agent = await tenant.raw(kind);
     await agent.listTools();
-    const call = (n: number, signal?: AbortSignal) => agent.callTool('s__act', { n }, signal === undefined ? {} : { signal });
+    const call = (n: number, signal?: AbortSignal) =>
+      agent.callTool('s__act', { n }, signal === undefined ? {} : { signal });
     const first = [call(1), call(2)];
     await upstream.until(() => upstream.calls === 2);
     const leave = new AbortController();
@@ -28,7 +29,8 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const answered = async (count: number) => {
       await upstream.until(() => upstream.calls === count);
       const next = running.splice(0);
-      for (const one of next) one.result(`{"content":[{"type":"text","text":${JSON.stringify(JSON.stringify(one.params['arguments']))}}]}`);
+      for (const one of next)
+        one.result(`{"content":[{"type":"text","text":${JSON.stringify(JSON.stringify(one.params['arguments']))}}]}`);
     };
     await answered(2);
     await answered(4);
@@ -41,7 +43,11 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const upstream = await scene.open(era);
     const tenant = await scene.tenant({ s: without(upstream) });
     const agents = await Promise.all(['ada', 'bob', 'carol', 'dave'].map((who) => tenant.raw(kind, who)));
-    const texts = await Promise.all(Array.from({ length: 100 }, async (_, n) => textOf((await agents[n % 4]?.callTool('s__slow', { ms: (n * 7) % 50, n })) ?? {})));
+    const texts = await Promise.all(
+      Array.from({ length: 100 }, async (_, n) =>
+        textOf((await agents[n % 4]?.callTool('s__slow', { ms: (n * 7) % 50, n })) ?? {}),
+      ),
+    );
     texts.forEach((text, n) => {
       expect(text).toContain(`"n":${n}}`);
     });

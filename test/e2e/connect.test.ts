@@ -16,7 +16,12 @@ describe.each(RAW_KINDS)('the connect tool for %s', (kind) => {
     const result = await ada.callTool('notes__connect');
     const url = linkIn(result);
     expect(result).toMatchObject({
-      structuredContent: { status: 'sign_in_required', server: 'notes', url, expiresAt: expect.stringMatching(/^\d{4}-.*Z$/) },
+      structuredContent: {
+        status: 'sign_in_required',
+        server: 'notes',
+        url,
+        expiresAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
     });
     expect(result['isError']).toBeUndefined();
     expect(textOf(result)).toContain(url);
@@ -27,10 +32,15 @@ describe.each(RAW_KINDS)('the connect tool for %s', (kind) => {
     expect(page.status).toBe(200);
     expect(page.text).toContain('Notes &amp; &lt;b&gt;more&lt;/b&gt;');
     expect(await postKey(url, 'wrong')).toMatchObject({ status: 422 });
-    expect(await postKey(url, 'key-ada')).toMatchObject({ status: 200, text: expect.stringContaining('back to your agent') });
+    expect(await postKey(url, 'key-ada')).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('back to your agent'),
+    });
     expect((await openLink(url)).status, 'used up').toBe(410);
     expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada;/);
-    expect(await ada.callTool('notes__connect')).toMatchObject({ structuredContent: { status: 'connected', server: 'notes' } });
+    expect(await ada.callTool('notes__connect')).toMatchObject({
+      structuredContent: { status: 'connected', server: 'notes' },
+    });
   });
 
   it('waits with {"wait": true} until the person has signed in on another node', async () => {
@@ -41,10 +51,14 @@ describe.each(RAW_KINDS)('the connect tool for %s', (kind) => {
     const waiting = ada.callTool('notes__connect', { wait: true });
     let isOver = false;
     void waiting.finally(() => (isOver = true));
-    const link = linkIn(await (await scene.side(tenant.id, tenant.key, node).raw(kind, 'ada')).callTool('notes__connect'));
+    const link = linkIn(
+      await (await scene.side(tenant.id, tenant.key, node).raw(kind, 'ada')).callTool('notes__connect'),
+    );
     expect(isOver).toBe(false);
     expect((await postKey(link, 'key-ada')).status).toBe(200);
-    expect(await within(waiting, 'the wait to end', 1_500)).toMatchObject({ structuredContent: { status: 'connected' } });
+    expect(await within(waiting, 'the wait to end', 1_500)).toMatchObject({
+      structuredContent: { status: 'connected' },
+    });
     expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada;/);
   });
 
@@ -54,7 +68,10 @@ describe.each(RAW_KINDS)('the connect tool for %s', (kind) => {
     const ada = await tenant.raw(kind, 'ada');
     const leave = new AbortController();
     const waiting = ada.callTool('notes__connect', { wait: true }, { signal: leave.signal });
-    await eventually('the link to be made', async () => (await scene.app.sql('SELECT 1 FROM tickets WHERE tenant_id = $1', [tenant.id])).length > 0);
+    await eventually(
+      'the link to be made',
+      async () => (await scene.app.sql('SELECT 1 FROM tickets WHERE tenant_id = $1', [tenant.id])).length > 0,
+    );
     leave.abort();
     await expect(waiting).rejects.toThrow();
     expect(linkIn(await ada.callTool('notes__connect'))).toContain('/connect/');
@@ -71,7 +88,9 @@ describe.each(RAW_KINDS)('the connect tool for %s', (kind) => {
     );
     expect(new Set(links).size).toBe(3);
     await postKey(links[1] ?? '', 'key-bob');
-    expect(await (await tenant.raw(kind, 'ada')).callTool('notes__connect')).toMatchObject({ structuredContent: { status: 'sign_in_required' } });
+    expect(await (await tenant.raw(kind, 'ada')).callTool('notes__connect')).toMatchObject({
+      structuredContent: { status: 'sign_in_required' },
+    });
     expect(textOf(await (await tenant.raw(kind, 'bob')).callTool('notes__whoami'))).toMatch(/^who=bob;/);
   });
 });

@@ -10,11 +10,16 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
   it('the key goes where the definition says, as a bare value too, beside the static headers (B232)', async () => {
     const upstream = await scene.keyed(era, { header: 'X-Api-Key', scheme: '' });
     const tenant = await scene.tenant({
-      s: { url: upstream.url, headers: { Authorization: 'Basic team', 'x-team': 'core' }, credential: { owner: 'principal', kind: 'secret', header: 'X-API-KEY', scheme: '' } },
+      s: {
+        url: upstream.url,
+        headers: { Authorization: 'Basic team', 'x-team': 'core' },
+        credential: { owner: 'principal', kind: 'secret', header: 'X-API-KEY', scheme: '' },
+      },
     });
     await tenant.setSecret('s', 'ada', 'key-ada');
     expect(textOf(await (await tenant.raw(kind)).callTool('s__whoami'))).toMatch(/^who=ada;/);
-    for (const { headers } of upstream.seen) expect(headers).toMatchObject({ 'x-api-key': 'key-ada', authorization: 'Basic team', 'x-team': 'core' });
+    for (const { headers } of upstream.seen)
+      expect(headers).toMatchObject({ 'x-api-key': 'key-ada', authorization: 'Basic team', 'x-team': 'core' });
   });
 
   it('an argument marked with x-mcp-header is mirrored for modern servers, whatever its text', async () => {
@@ -22,10 +27,15 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const tenant = await scene.tenant({ s: without(upstream) });
     const agent = await tenant.raw(kind);
     for (const region of ['eu', 'größe 漢', ' padded ', '=?base64?x?=', 'line\nbreak', '']) {
-      expect((await agent.callTool('s__regional', { region }))['structuredContent'], JSON.stringify(region)).toMatchObject({ args: { region } });
+      expect(
+        (await agent.callTool('s__regional', { region }))['structuredContent'],
+        JSON.stringify(region),
+      ).toMatchObject({ args: { region } });
     }
     expect((await agent.callTool('s__regional', {}))['structuredContent']).toMatchObject({ args: {} });
-    const sent = upstream.seen.filter(({ method }) => method === 'tools/call').map(({ headers }) => headers['mcp-param-region']);
+    const sent = upstream.seen
+      .filter(({ method }) => method === 'tools/call')
+      .map(({ headers }) => headers['mcp-param-region']);
     if (era === 'legacy') expect(sent.filter((value) => value !== undefined)).toEqual([]);
     else expect(sent[0]).toBe('eu');
   });
@@ -34,7 +44,11 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const upstream = await scene.open(era);
     const tenant = await scene.tenant({ s: without(upstream) });
     const agent = await tenant.raw(kind);
-    await agent.request('tools/call', { name: 's__whoami', arguments: {}, _meta: { traceparent: '00-1-2-01', 'vendor/x': { y: 1 }, progressToken: 'agents' } });
+    await agent.request('tools/call', {
+      name: 's__whoami',
+      arguments: {},
+      _meta: { traceparent: '00-1-2-01', 'vendor/x': { y: 1 }, progressToken: 'agents' },
+    });
     const { body } = upstream.seen.find(({ method }) => method === 'tools/call') ?? {};
     const { _meta } = ((body as JsonObject)['params'] ?? {}) as { _meta: JsonObject };
     expect(_meta).toMatchObject({ traceparent: '00-1-2-01', 'vendor/x': { y: 1 } });
@@ -51,6 +65,8 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     await tenant.setSecret('s', 'Zoë 漢, x', 'key-bob');
     expect(textOf(await (await tenant.raw(kind, bytes('zoë 漢, x'))).callTool('s__whoami'))).toMatch(/^who=ada;/);
     expect(textOf(await (await tenant.raw(kind, bytes('Zoë 漢, x'))).callTool('s__whoami'))).toMatch(/^who=bob;/);
-    expect(await (await tenant.raw(kind, bytes('zoe\u0308 漢, x'))).callTool('s__whoami')).toMatchObject({ structuredContent: { error: 'sign_in_required' } });
+    expect(await (await tenant.raw(kind, bytes('zoe\u0308 漢, x'))).callTool('s__whoami')).toMatchObject({
+      structuredContent: { error: 'sign_in_required' },
+    });
   });
 });

@@ -29,7 +29,12 @@ const ask = ({ method = 'POST', path = '/mcp', headers = {}, body }: Asked) =>
     'an answer',
   );
 
-const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {} } });
+const INITIALIZE = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {} },
+});
 
 const good = async () => {
   const { key } = await scene.tenant();
@@ -39,7 +44,15 @@ const good = async () => {
 describe('Host and Origin', () => {
   it('B311: an Origin that is not allowed gets 403 on every route, before anything is read', async () => {
     const headers = await good();
-    for (const origin of ['https://evil.test', 'null', 'https://app.example.evil.test', 'https://app.example:8443', 'http://localhost.evil.test', 'file://', 'https://app.example, https://evil.test']) {
+    for (const origin of [
+      'https://evil.test',
+      'null',
+      'https://app.example.evil.test',
+      'https://app.example:8443',
+      'http://localhost.evil.test',
+      'file://',
+      'https://app.example, https://evil.test',
+    ]) {
       for (const asked of [
         { body: INITIALIZE },
         { method: 'GET' },
@@ -58,7 +71,13 @@ describe('Host and Origin', () => {
   it('an allowed Origin, our own, a loopback one and none are served', async () => {
     const headers = await good();
     expect((await ask({ body: INITIALIZE, headers })).status).toBe(200);
-    for (const origin of ['https://app.example', scene.app.url, 'http://localhost:3000', 'http://127.0.0.1:5173', 'http://[::1]:80']) {
+    for (const origin of [
+      'https://app.example',
+      scene.app.url,
+      'http://localhost:3000',
+      'http://127.0.0.1:5173',
+      'http://[::1]:80',
+    ]) {
       const answer = await ask({ body: INITIALIZE, headers: { ...headers, origin } });
       expect(answer.status, origin).toBe(200);
       expect(answer.headers['access-control-allow-origin']).toBe(origin);
@@ -72,7 +91,8 @@ describe('Host and Origin', () => {
     const served = await ask({ body: INITIALIZE, headers: { ...(await good()), origin } });
     for (const { headers } of [refused, served]) {
       const exposed = String(headers['access-control-expose-headers']).toLowerCase();
-      for (const name of ['mcp-session-id', 'www-authenticate', 'mcp-protocol-version', 'retry-after']) expect(exposed).toContain(name);
+      for (const name of ['mcp-session-id', 'www-authenticate', 'mcp-protocol-version', 'retry-after'])
+        expect(exposed).toContain(name);
       expect(headers['vary']).toMatch(/origin/i);
       expect(headers['access-control-allow-credentials']).toBeUndefined();
     }
@@ -82,7 +102,13 @@ describe('Host and Origin', () => {
 
   it('a foreign Host is refused, a missing one too', async () => {
     const headers = await good();
-    for (const host of ['evil.test', '127.0.0.1.evil.test', 'mcp.example.evil.test', '169.254.169.254', 'localhost.evil:80']) {
+    for (const host of [
+      'evil.test',
+      '127.0.0.1.evil.test',
+      'mcp.example.evil.test',
+      '169.254.169.254',
+      'localhost.evil:80',
+    ]) {
       expect((await ask({ body: INITIALIZE, headers: { ...headers, host } })).status, host).toBe(403);
     }
     for (const host of ['mcp.example', 'MCP.example:443', 'localhost', 'localhost:1', '[::1]:80']) {
@@ -92,7 +118,9 @@ describe('Host and Origin', () => {
     const raw = await within(
       new Promise<string>((resolve) => {
         void import('node:net').then(({ connect }) => {
-          const socket = connect(Number(port), '127.0.0.1', () => socket.write('POST /mcp HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'));
+          const socket = connect(Number(port), '127.0.0.1', () =>
+            socket.write('POST /mcp HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
+          );
           let text = '';
           socket.on('data', (chunk) => (text += String(chunk)));
           socket.on('close', () => resolve(text));
@@ -112,7 +140,10 @@ describe('B301: methods on the MCP routes', () => {
       expect([answer.status, answer.headers['allow']], method).toEqual([405, 'POST, GET, DELETE']);
     }
     for (const method of ['GET', 'DELETE']) {
-      const answer = await ask({ method, headers: { ...headers, 'mcp-protocol-version': '2026-07-28', accept: 'text/event-stream' } });
+      const answer = await ask({
+        method,
+        headers: { ...headers, 'mcp-protocol-version': '2026-07-28', accept: 'text/event-stream' },
+      });
       expect([answer.status, answer.headers['allow']], method).toEqual([405, 'POST']);
     }
   });
@@ -121,7 +152,9 @@ describe('B301: methods on the MCP routes', () => {
     const headers = { ...(await good()), accept: 'text/event-stream' };
     for (const method of ['GET', 'DELETE']) {
       expect((await ask({ method, headers })).status, method).toBe(400);
-      expect((await ask({ method, headers: { ...headers, 'mcp-session-id': 'x'.repeat(43) } })).status, method).toBe(404);
+      expect((await ask({ method, headers: { ...headers, 'mcp-session-id': 'x'.repeat(43) } })).status, method).toBe(
+        404,
+      );
       expect((await ask({ method, headers: { accept: 'text/event-stream' } })).status, `${method} by nobody`).toBe(401);
     }
   });

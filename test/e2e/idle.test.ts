@@ -39,7 +39,9 @@ it('never ends one with a call in flight, however long that takes (B012)', async
 });
 
 it('makes room inside the tenant by ending the one used longest ago, never a busy one, and refuses when all are busy', async () => {
-  const upstream = await scene.keyed('legacy', { keys: ['ada', 'bob', 'carol'].map((who) => [`key-${who}`, who] as const) });
+  const upstream = await scene.keyed('legacy', {
+    keys: ['ada', 'bob', 'carol'].map((who) => [`key-${who}`, who] as const),
+  });
   const tenant = await scene.tenant({ s: withKeys(upstream) });
   for (const who of ['ada', 'bob', 'carol']) await tenant.setSecret('s', who, `key-${who}`);
   const [ada, bob, carol] = await Promise.all(['ada', 'bob', 'carol'].map((who) => tenant.raw('rawModern', who)));
@@ -47,10 +49,16 @@ it('makes room inside the tenant by ending the one used longest ago, never a bus
   await upstream.until(() => upstream.executed.get('slow') === 1);
   await bob?.callTool('s__whoami');
   expect(textOf((await carol?.callTool('s__whoami')) ?? {})).toMatch(/^who=carol/);
-  await eventually("bob's session to end", () => [...upstream.sessions.values()].every(({ principal }) => principal !== 'bob'));
+  await eventually("bob's session to end", () =>
+    [...upstream.sessions.values()].every(({ principal }) => principal !== 'bob'),
+  );
   const alsoBusy = carol?.callTool('s__slow', { ms: 1_200 });
   await upstream.until(() => upstream.executed.get('slow') === 2);
   const refused = await bob?.send('tools/call', { name: 's__whoami', arguments: {} });
-  expect([refused?.status, refused?.headers['retry-after'], await refused?.answer()]).toMatchObject([503, '1', { error: { data: { error: 'overloaded' } } }]);
+  expect([refused?.status, refused?.headers['retry-after'], await refused?.answer()]).toMatchObject([
+    503,
+    '1',
+    { error: { data: { error: 'overloaded' } } },
+  ]);
   for (const call of [busy, alsoBusy]) expect(textOf((await call) ?? {})).toMatch(/^who=/);
 });

@@ -1,11 +1,12 @@
 // List changes at an upstream reach every agent that listens, once for a burst, and nobody listens for nothing.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
-import { ERAS, RAW_KINDS, useScene, withKeys, without } from '../support/scene.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { ERAS, RAW_KINDS, useScene, withKeys, without } from '../support/scene.ts';
 
 const scene = useScene();
-const has = async (agent: { listTools(): Promise<{ tools: readonly { name: string }[] }> }, name: string) => (await agent.listTools()).tools.some((tool) => tool.name === name);
+const has = async (agent: { listTools(): Promise<{ tools: readonly { name: string }[] }> }, name: string) =>
+  (await agent.listTools()).tools.some((tool) => tool.name === name);
 
 describe.each(ERAS)('a %s server', (era) => {
   it('B087: whose list changes is read again once for a burst, and agents on both nodes hear of it', async () => {
@@ -66,19 +67,31 @@ describe('while an agent listens', () => {
   const clock = new FakeClock();
   const timed = useScene({ clock });
 
-  it('B011: it gets a sign of life each 25 seconds, and the upstream stays heard beyond the idle time', async () => {
+  const listening = async () => {
     const upstream = await timed.open('legacy');
     const tenant = await timed.tenant({ s: without(upstream) });
     const agent = await tenant.raw('rawLegacy');
     await agent.callTool('s__whoami');
     const { stream } = await agent.get();
     await upstream.until(() => upstream.counters.openStreams === 1, 'the proxy to listen');
+    return { upstream, stream };
+  };
+
+  it('B011: it gets a sign of life each 25 seconds', async () => {
+    const { stream } = await listening();
     clock.advance(25_000);
     await eventually('the sign of life', () => stream?.text.includes('\n: keep-alive\n\n') ?? false);
+  });
+
+  it('its servers are heard beyond the idle time', async () => {
+    const { upstream, stream } = await listening();
     clock.advance(600_000);
+    await upstream.until(
+      () => upstream.counters.deletes === 0 || upstream.counters.initializes > 1,
+      'the proxy to listen still or again',
+    );
+    await upstream.until(() => upstream.counters.openStreams === 1, 'the stream');
     upstream.addTool('late');
-    await upstream.until(() => upstream.counters.openStreams > 0, 'the proxy to listen still or again');
-    upstream.addTool('later');
     await eventually('the change', () => {
       clock.advance(200);
       return (stream?.messages.length ?? 0) > 0;

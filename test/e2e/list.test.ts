@@ -134,7 +134,12 @@ describe.each(RAW_KINDS)('a list for %s', (kind) => {
   });
 
   it('offers only what the definition lets through', async () => {
-    const server = await scene.keep(startScripted({ tools: ['read_a', 'read_b', 'delete_a', 'write'], onCall: ({ result }) => result('{"content":[]}') }));
+    const server = await scene.keep(
+      startScripted({
+        tools: ['read_a', 'read_b', 'delete_a', 'write'],
+        onCall: ({ result }) => result('{"content":[]}'),
+      }),
+    );
     const tenant = await scene.tenant({ s: without(server, { only: ['read_*', 'delete_*'], except: ['delete_*'] }) });
     const agent = await tenant.raw(kind);
     expect(names(await agent.listTools())).toEqual(['s__read_a', 's__read_b']);

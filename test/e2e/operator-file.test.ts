@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { watchOperatorFile } from '../../src/catalog/operator-file-watch.ts';
 import { type OperatorFile, parseOperatorFile } from '../../src/catalog/operator-file.ts';
+import { watchOperatorFile } from '../../src/catalog/operator-file-watch.ts';
 import { eventually } from '../store/eventually.ts';
-import { FakeClock } from '../support/fake-clock.ts';
 import { textOf } from '../support/agents/agent.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { Scene } from '../support/scene.ts';
 import { within } from '../support/within.ts';
 

@@ -27,7 +27,9 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       expect([names(listing), stateOf(listing, 'notes')]).toEqual([['notes__connect'], 'sign_in_required']);
     }
     expect(upstream.seen, 'nobody asked the server without a key').toEqual([]);
-    const heard = Promise.all([ada, bob].map((agent) => new Promise<void>((resolve) => void agent.onListChanged(resolve))));
+    const heard = Promise.all(
+      [ada, bob].map((agent) => new Promise<void>((resolve) => void agent.onListChanged(resolve))),
+    );
     let eveHeard = false;
     await eve.onListChanged(() => (eveHeard = true));
 
@@ -40,7 +42,10 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       expect(names(listing), 'B089').not.toContain('notes__connect');
     }
     // What bob is offered he still needs a key of his own for.
-    expect(await bob.callTool('notes__whoami')).toMatchObject({ isError: true, structuredContent: { error: 'sign_in_required' } });
+    expect(await bob.callTool('notes__whoami')).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'sign_in_required' },
+    });
     expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada;/);
     expect(names(await eve.listTools())).toEqual(['notes__connect']);
     expect(eveHeard).toBe(false);
@@ -62,7 +67,10 @@ describe.each(ERAS)('the tools of a %s server', (era) => {
     const upstream = await scene.keyed(era, { ownTools: { ada: ['adas_tool'], bob: ['bobs_tool'] } });
     const tenant = await scene.tenant({ notes: withKeys(upstream, { catalog: 'principal' }) });
     const node = await scene.node();
-    const [ada, bob] = [await tenant.raw('rawLegacy', 'ada'), await scene.side(tenant.id, tenant.key, node).raw('rawModern', 'bob')];
+    const [ada, bob] = [
+      await tenant.raw('rawLegacy', 'ada'),
+      await scene.side(tenant.id, tenant.key, node).raw('rawModern', 'bob'),
+    ];
     let bobHeard = false;
     await bob.onListChanged(() => (bobHeard = true));
     const adaHeard = new Promise<void>((resolve) => void ada.onListChanged(resolve));
@@ -83,7 +91,10 @@ describe.each(ERAS)('the tools of a %s server', (era) => {
 describe.each(RAW_KINDS)('for %s', (kind) => {
   it('a tool of the server called connect does not take the place of the stand-in (B067)', async () => {
     const upstream = await scene.keep(
-      startScripted({ tools: ['connect', 'other'], onCall: ({ result }) => result('{"content":[{"type":"text","text":"theirs"}]}') }),
+      startScripted({
+        tools: ['connect', 'other'],
+        onCall: ({ result }) => result('{"content":[{"type":"text","text":"theirs"}]}'),
+      }),
     );
     const tenant = await scene.tenant({ s: withKeys(upstream) });
     await tenant.setSecret('s', 'ada', 'any');

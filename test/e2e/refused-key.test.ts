@@ -1,9 +1,9 @@
 // For pasted keys: a refused key is tried once more only when a newer one is kept, and never a third time.
 import { describe, expect, it } from 'vitest';
+import { textOf } from '../support/agents/agent.ts';
 import { PAIRINGS, useScene, withKeys } from '../support/scene.ts';
 import { startScripted } from '../support/scripted-upstream.ts';
 import { linkIn } from '../support/sign-in.ts';
-import { textOf } from '../support/agents/agent.ts';
 import type { KeyedServer } from '../support/upstreams/keyed-server.ts';
 
 const scene = useScene();
@@ -11,7 +11,8 @@ const scene = useScene();
 const callsWith = ({ seen }: KeyedServer, key: string) =>
   seen.filter(({ method, headers }) => method === 'tools/call' && headers.authorization === `Bearer ${key}`).length;
 /** Requests that were turned away; ending a session with the dead key is none. */
-const refusals = ({ seen }: KeyedServer) => seen.filter(({ http, principal }) => http === 'POST' && principal === undefined).length;
+const refusals = ({ seen }: KeyedServer) =>
+  seen.filter(({ http, principal }) => http === 'POST' && principal === undefined).length;
 
 describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstream: era }) => {
   it('is asked to sign in after one refusal when no newer key is kept', async () => {
@@ -23,7 +24,10 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     upstream.keys.delete('key-ada');
     const before = refusals(upstream);
     const result = await ada.callTool('notes__whoami');
-    expect(result).toMatchObject({ isError: true, structuredContent: { error: 'sign_in_required', url: linkIn(result) } });
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'sign_in_required', url: linkIn(result) },
+    });
     expect(callsWith(upstream, 'key-ada')).toBe(2);
     expect(refusals(upstream) - before).toBe(1);
   });

@@ -15,17 +15,26 @@ const sizeOf = ({ _meta: _label, resultType: _type, ...rest }: JsonObject) => Bu
 describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, upstream: era }) => {
   const served = async (...bodies: string[]) => {
     const typed = (body: string) => (era === 'modern' ? `{"resultType":"complete",${body.slice(1)}` : body);
-    const upstream = await scene.keep(startScripted({ era, onCall: ({ nth, result }) => result(typed(bodies[nth - 1] ?? '{}')) }));
+    const upstream = await scene.keep(
+      startScripted({ era, onCall: ({ nth, result }) => result(typed(bodies[nth - 1] ?? '{}')) }),
+    );
     const tenant = await scene.tenant({ s: without(upstream, { maxResultBytes: LIMIT }) });
     const agent = await tenant.raw(kind);
     const results: JsonObject[] = [];
-    for (const _ of bodies) results.push(objectAt(await (await agent.send('tools/call', { name: 's__act', arguments: {} })).answer(), 'result'));
+    for (const _ of bodies)
+      results.push(
+        objectAt(await (await agent.send('tools/call', { name: 's__act', arguments: {} })).answer(), 'result'),
+      );
     return results;
   };
   /** A whole result of exactly so many bytes on the wire. */
   const ofSize = (bytes: number, fill = 'x') => {
-    const frame = Buffer.byteLength('{"content":[{"type":"text","text":""}]}') + (era === 'modern' ? '"resultType":"complete",'.length : 0);
-    return JSON.stringify({ content: [{ type: 'text', text: fill.repeat((bytes - frame) / Buffer.byteLength(fill)) }] });
+    const frame =
+      Buffer.byteLength('{"content":[{"type":"text","text":""}]}') +
+      (era === 'modern' ? '"resultType":"complete",'.length : 0);
+    return JSON.stringify({
+      content: [{ type: 'text', text: fill.repeat((bytes - frame) / Buffer.byteLength(fill)) }],
+    });
   };
 
   it('nothing is cut at the limit and below, one byte more is', async () => {
@@ -44,7 +53,10 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const [emoji, picture, structure, own] = await served(
       JSON.stringify({ content: [{ type: 'text', text: '😀'.repeat(LIMIT) }] }),
       JSON.stringify({ content: [{ type: 'text', text: 'before' }, image, small, { type: 'text', text: 'behind' }] }),
-      JSON.stringify({ content: [{ type: 'text', text: 'kept' }], structuredContent: { rows: Array.from({ length: LIMIT }, (_, at) => at) } }),
+      JSON.stringify({
+        content: [{ type: 'text', text: 'kept' }],
+        structuredContent: { rows: Array.from({ length: LIMIT }, (_, at) => at) },
+      }),
       JSON.stringify({ content: [{ type: 'text', text: 'z'.repeat(2 * LIMIT) }], isError: true }),
     );
     expect(textOf(emoji ?? {})).toMatch(/^(😀)+\[Cut/u);

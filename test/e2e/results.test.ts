@@ -4,8 +4,8 @@ import { textOf } from '../support/agents/agent.ts';
 import type { RawAgent } from '../support/agents/raw-agent.ts';
 import { PAIRINGS, useScene, without } from '../support/scene.ts';
 import { startScripted } from '../support/scripted-upstream.ts';
-import { objectAt } from '../support/upstreams/message.ts';
 import { UNICODE, UNKNOWN_FIELDS } from '../support/upstreams/keyed-tools.ts';
+import { objectAt } from '../support/upstreams/message.ts';
 
 const scene = useScene();
 
@@ -32,7 +32,9 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
       const upstream = await scene.open(era, { reply });
       const tenant = await scene.tenant({ s: without(upstream), t: without(upstream, { trusted: true }) });
       const agent = await tenant.raw(kind);
-      expect(without_(await callText(agent, 's__unknown_fields'), LABEL, ...stamps, ...types)).toContain(UNKNOWN_FIELDS);
+      expect(without_(await callText(agent, 's__unknown_fields'), LABEL, ...stamps, ...types)).toContain(
+        UNKNOWN_FIELDS,
+      );
       const trusted = await callText(agent, 't__unknown_fields');
       expect(trusted).not.toContain('keybearer/origin');
       expect(without_(trusted, ...stamps, ...types)).toContain(UNKNOWN_FIELDS);
@@ -65,19 +67,32 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
   });
 
   it('a result without content, without _meta, or with an empty one, gets the label and nothing else', async () => {
-    const bodies = ['{}', '{"content":[]}', '{ "content" : [ ] , "_meta" : { } }', '{"content":[],"_meta":{"a":{"_meta":{}}}}', '{"_meta":7,"content":[]}', '{"content":[{"type":"text","text":"\\"_meta\\":{"}]}'];
-    const upstream = await scene.keep(startScripted({ era, onCall: ({ nth, result }) => result(bodies[nth - 1] ?? '{}') }));
+    const bodies = [
+      '{}',
+      '{"content":[]}',
+      '{ "content" : [ ] , "_meta" : { } }',
+      '{"content":[],"_meta":{"a":{"_meta":{}}}}',
+      '{"_meta":7,"content":[]}',
+      '{"content":[{"type":"text","text":"\\"_meta\\":{"}]}',
+    ];
+    const upstream = await scene.keep(
+      startScripted({ era, onCall: ({ nth, result }) => result(bodies[nth - 1] ?? '{}') }),
+    );
     const tenant = await scene.tenant({ s: without(upstream) });
     const agent = await tenant.raw(kind);
     for (const body of bodies) {
-      const result = objectAt(await (await agent.send('tools/call', { name: 's__act', arguments: {} })).answer(), 'result');
+      const result = objectAt(
+        await (await agent.send('tools/call', { name: 's__act', arguments: {} })).answer(),
+        'result',
+      );
       const { _meta, resultType, ...rest } = result;
       const own = JSON.parse(body) as Record<string, unknown>;
       const { _meta: ownMeta, ...ownRest } = own;
       expect(rest).toEqual(ownRest);
       expect(resultType).toBe(kind === 'rawModern' && era === 'legacy' ? 'complete' : undefined);
       if (ownMeta === 7) expect(_meta).toBe(7);
-      else expect(_meta).toMatchObject({ ...(ownMeta as object), 'keybearer/origin': { server: 's', trust: 'outside' } });
+      else
+        expect(_meta).toMatchObject({ ...(ownMeta as object), 'keybearer/origin': { server: 's', trust: 'outside' } });
     }
   });
 
@@ -88,7 +103,10 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const agent = await tenant.raw(kind);
     const text = await callText(agent, 's__act');
     expect(text).not.toContain('bank');
-    expect(objectAt(objectAt(JSON.parse(text) as never, 'result'), '_meta')).toMatchObject({ 'keybearer/origin': { server: 's', trust: 'outside' }, other: 1 });
+    expect(objectAt(objectAt(JSON.parse(text) as never, 'result'), '_meta')).toMatchObject({
+      'keybearer/origin': { server: 's', trust: 'outside' },
+      other: 1,
+    });
     expect(await callText(agent, 't__act')).not.toContain('bank');
   });
 
@@ -96,7 +114,13 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const upstream = await scene.open(era);
     const tenant = await scene.tenant({ s: without(upstream) });
     const agent = await tenant.raw(kind);
-    const args = { text: UNICODE, nested: { empty: {}, list: [null, 1.5, true, []] }, 'keybearer-principal': 'x', __proto: 1, _meta: { mine: 1 } };
+    const args = {
+      text: UNICODE,
+      nested: { empty: {}, list: [null, 1.5, true, []] },
+      'keybearer-principal': 'x',
+      __proto: 1,
+      _meta: { mine: 1 },
+    };
     await agent.callTool('s__echo', args);
     const sent = upstream.seen.find(({ method }) => method === 'tools/call')?.body as Record<string, never>;
     expect(objectAt(objectAt(sent, 'params'), 'arguments')).toEqual(args);

@@ -30,9 +30,12 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     const tenant = await scene.tenant({ s: without(upstream) });
     const agent = await tenant.raw(kind);
     const response = await within(agent.send('tools/call', { name: 's__act', arguments: {} }), 'an answer');
-    expect(await response.answer()).toMatchObject({ result: { isError: true, structuredContent: { error: 'upstream_unavailable' } } });
+    expect(await response.answer()).toMatchObject({
+      result: { isError: true, structuredContent: { error: 'upstream_unavailable' } },
+    });
     expect(upstream.calls).toBe(1);
-    if (!how.startsWith('answers')) expect(textOf(((await response.answer()) as never)['result'])).toMatch(/may have run/);
+    if (!how.startsWith('answers'))
+      expect(textOf(((await response.answer()) as never)['result'])).toMatch(/may have run/);
   });
 
   it('a call that finds its pooled connection closed is answered all the same (B033)', async () => {

@@ -32,10 +32,25 @@ describe.each(PAIRINGS)('from $agent to a $upstream server', ({ agent: kind, ups
     await agent.callTool('s__whoami');
     await agent.callTool('s__progress', { count: 1, everyMs: 1 }, { onProgress: () => {} });
     const sent = JSON.stringify(upstream.seen);
-    for (const canary of ['agent-canary', '203.0.113.7', 'xx-canary', tenant.key, 'keybearer-principal', 'localhost:3000']) expect(sent).not.toContain(canary);
+    for (const canary of [
+      'agent-canary',
+      '203.0.113.7',
+      'xx-canary',
+      tenant.key,
+      'keybearer-principal',
+      'localhost:3000',
+    ])
+      expect(sent).not.toContain(canary);
     for (const { headers } of upstream.seen) {
       expect(headers.authorization).toBe('Bearer key-ada');
-      expect(Object.keys(headers).filter((name) => !/^(host|connection|content-type|content-length|accept|accept-encoding|authorization|mcp-[a-z-]+)$/.test(name))).toEqual([]);
+      expect(
+        Object.keys(headers).filter(
+          (name) =>
+            !/^(host|connection|content-type|content-length|accept|accept-encoding|authorization|mcp-[a-z-]+)$/.test(
+              name,
+            ),
+        ),
+      ).toEqual([]);
     }
   });
 });
@@ -62,16 +77,42 @@ describe('secrets', () => {
     answers.push(JSON.stringify(await side.put('b', { url: scolding.url, headers: { 'x-team': literal } })));
     const ada = await side.raw('rawLegacy');
     const link = linkIn(await ada.callTool('s__connect'));
-    answers.push((await postKey(link, wrong)).text, (await postKey(link, `${wrong}\u0001`)).text, (await openLink(link)).text, (await postKey(link, pasted)).text);
+    answers.push(
+      (await postKey(link, wrong)).text,
+      (await postKey(link, `${wrong}\u0001`)).text,
+      (await openLink(link)).text,
+      (await postKey(link, pasted)).text,
+    );
     await ada.callTool('s__whoami');
-    for (const mode of ['unauthorized', 'http-500', 'reset', 'invalid-json', 'html', 'hang-after-headers', 'die-mid-answer'] as const) {
+    for (const mode of [
+      'unauthorized',
+      'http-500',
+      'reset',
+      'invalid-json',
+      'html',
+      'hang-after-headers',
+      'die-mid-answer',
+    ] as const) {
       scolding.mode = mode;
-      answers.push(JSON.stringify(await ada.send('tools/call', { name: 'b__echo', arguments: {} }, AbortSignal.timeout(400)).then((response) => response.text(), () => '')));
+      answers.push(
+        JSON.stringify(
+          await ada.send('tools/call', { name: 'b__echo', arguments: {} }, AbortSignal.timeout(400)).then(
+            (response) => response.text(),
+            () => '',
+          ),
+        ),
+      );
     }
     upstream.keys.clear();
     answers.push(JSON.stringify(await ada.callTool('s__whoami')));
-    for (const path of ['servers', 'servers/s', 'credentials', 'connections', 'keys']) answers.push(JSON.stringify(await app.adminOk('GET', `/tenants/acme/${path}`)));
-    const rows = JSON.stringify([await app.sql('SELECT * FROM servers'), await app.sql('SELECT *, encode(sealed, \'escape\') AS text FROM credentials'), await app.sql('SELECT * FROM tickets'), await app.sql('SELECT * FROM agent_keys')]);
+    for (const path of ['servers', 'servers/s', 'credentials', 'connections', 'keys'])
+      answers.push(JSON.stringify(await app.adminOk('GET', `/tenants/acme/${path}`)));
+    const rows = JSON.stringify([
+      await app.sql('SELECT * FROM servers'),
+      await app.sql("SELECT *, encode(sealed, 'escape') AS text FROM credentials"),
+      await app.sql('SELECT * FROM tickets'),
+      await app.sql('SELECT * FROM agent_keys'),
+    ]);
     const ticket = link.split('/').at(-1) ?? '';
     expect(app.lines.length).toBeGreaterThan(0);
     for (const canary of [pasted, literal, wrong, key, app.adminKey]) {

@@ -16,7 +16,11 @@ describe('a session', () => {
     const server = await scene.open('legacy');
     const tenant = await scene.tenant({ s: without(server) });
     const stranger = await scene.tenant();
-    const [ada, bob, eve] = [await tenant.raw('rawLegacy', 'ada'), await tenant.raw('rawLegacy', 'bob'), await stranger.raw('rawLegacy', 'ada')];
+    const [ada, bob, eve] = [
+      await tenant.raw('rawLegacy', 'ada'),
+      await tenant.raw('rawLegacy', 'bob'),
+      await stranger.raw('rawLegacy', 'ada'),
+    ];
     const ended = await tenant.raw('rawLegacy', 'ada');
     const endedId = ended.session;
     expect((await ended.delete()).status).toBe(204);
@@ -35,7 +39,12 @@ describe('a session', () => {
     for (const who of [bob, eve]) {
       expect((await who.delete({ 'mcp-session-id': ada.session })).status).toBe(404);
       expect((await who.get({ 'mcp-session-id': ada.session })).status).toBe(404);
-      expect(await who.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }, { 'mcp-session-id': ada.session })).toMatchObject({ status: 404 });
+      expect(
+        await who.post(
+          { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+          { 'mcp-session-id': ada.session },
+        ),
+      ).toMatchObject({ status: 404 });
     }
     expect((await listAs(ada, ada.session)).status).toBe(200);
   });
@@ -53,7 +62,10 @@ describe('a session', () => {
   it('is needed for everything but initialize', async () => {
     const tenant = await scene.tenant();
     const ada = await tenant.raw('rawLegacy');
-    expect(await listAs(ada, undefined)).toMatchObject({ status: 400, body: expect.stringContaining('Mcp-Session-Id') });
+    expect(await listAs(ada, undefined)).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('Mcp-Session-Id'),
+    });
     expect((await ada.get({ 'mcp-session-id': undefined })).status).toBe(400);
     expect((await ada.delete({ 'mcp-session-id': undefined })).status).toBe(400);
   });
@@ -89,9 +101,14 @@ describe('a session', () => {
   it('speaks the version that was agreed on', async () => {
     const tenant = await scene.tenant();
     const ada = await tenant.raw('rawLegacy');
-    expect((await listAs(ada, ada.session, { 'mcp-protocol-version': undefined })).status, 'absent is forgiven').toBe(200);
+    expect((await listAs(ada, ada.session, { 'mcp-protocol-version': undefined })).status, 'absent is forgiven').toBe(
+      200,
+    );
     expect(await listAs(ada, ada.session, { 'mcp-protocol-version': '2025-06-18' })).toMatchObject({ status: 400 });
-    expect(await listAs(ada, ada.session, { 'mcp-protocol-version': '1999-01-01' })).toMatchObject({ status: 400, body: expect.stringContaining('-32022') });
+    expect(await listAs(ada, ada.session, { 'mcp-protocol-version': '1999-01-01' })).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('-32022'),
+    });
     expect(await listAs(ada, ada.session, { 'mcp-protocol-version': '2026-07-28' })).toMatchObject({ status: 400 });
   });
 
@@ -108,8 +125,18 @@ describe('a session', () => {
     const tenant = await scene.tenant();
     const ada = await tenant.raw('rawLegacy');
     const params = { protocolVersion: asked, capabilities: {}, clientInfo: { name: 'x', version: '1' } };
-    const response = await ada.post({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, { 'mcp-session-id': undefined, 'mcp-protocol-version': undefined });
-    expect(await response.answer()).toMatchObject({ id: 1, result: { protocolVersion: agreed, capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'keybearer' } } });
+    const response = await ada.post(
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params },
+      { 'mcp-session-id': undefined, 'mcp-protocol-version': undefined },
+    );
+    expect(await response.answer()).toMatchObject({
+      id: 1,
+      result: {
+        protocolVersion: agreed,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: 'keybearer' },
+      },
+    });
     const session = String(response.headers['mcp-session-id']);
     expect(session).toMatch(/^[\x21-\x7e]+$/);
     expect((await listAs(ada, session, { 'mcp-protocol-version': agreed })).status).toBe(200);

@@ -16,7 +16,12 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     const result = await bob.callTool('notes__whoami', { n: 1 });
     expect(result).toMatchObject({
       isError: true,
-      structuredContent: { error: 'sign_in_required', server: 'notes', url: linkIn(result), expiresAt: expect.any(String) },
+      structuredContent: {
+        error: 'sign_in_required',
+        server: 'notes',
+        url: linkIn(result),
+        expiresAt: expect.any(String),
+      },
     });
     expect(textOf(result)).toContain(linkIn(result));
     expect(upstream.counters.calls).toBe(before);
@@ -34,7 +39,9 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     await other.setSecret('notes', 'ada', 'key-ada');
     const agents = [await tenant.raw(kind, 'ada'), await tenant.raw(kind, 'bob'), await other.raw(kind, 'ada')];
     const answers = await Promise.all(
-      Array.from({ length: 30 }, async (_, at) => textOf(await (agents[at % 3] ?? agents[0])?.callTool('notes__whoami', { at }) ?? {})),
+      Array.from({ length: 30 }, async (_, at) =>
+        textOf((await (agents[at % 3] ?? agents[0])?.callTool('notes__whoami', { at })) ?? {}),
+      ),
     );
     answers.forEach((text, at) => {
       expect(text).toMatch(new RegExp(`^who=${at % 3 === 1 ? 'bob' : 'ada'};.*\\{"at":${at}\\}$`));
@@ -46,7 +53,9 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     }
     expect(upstream.counters.crossed).toBe(0);
     for (const who of ['bob', 'carol']) {
-      expect(await (await other.raw(kind, who)).callTool('notes__whoami')).toMatchObject({ structuredContent: { error: 'sign_in_required' } });
+      expect(await (await other.raw(kind, who)).callTool('notes__whoami')).toMatchObject({
+        structuredContent: { error: 'sign_in_required' },
+      });
     }
   });
 

@@ -22,7 +22,8 @@ it.each(RAW_KINDS)('a node that stops finishes the calls of %s and ends its stre
   // On a connection that is open already, as a load balancer holds them.
   const stopping = node.stop();
   await within(stream?.ended() ?? Promise.reject(new Error('no stream')), 'the stream to end', 500);
-  if (kind === 'rawModern') expect(stream?.messages.at(-1)).toMatchObject({ id: body['id'], result: { resultType: 'complete' } });
+  if (kind === 'rawModern')
+    expect(stream?.messages.at(-1)).toMatchObject({ id: body['id'], result: { resultType: 'complete' } });
   await expect(fetch(`${node.url}/readyz`)).rejects.toThrow();
   expect(textOf(await within(running, 'the running call'))).toMatch(/^who=/);
   await within(stopping, 'the stop', 4_000);

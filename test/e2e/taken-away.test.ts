@@ -1,5 +1,5 @@
 // What was taken away is gone within a second: a tenant, an agent key, and the streams they held open.
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { RAW_KINDS, useScene, without } from '../support/scene.ts';
 import { within } from '../support/within.ts';
@@ -16,21 +16,31 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     const { stream } = kind === 'rawModern' ? await agent.post(body, headers) : await agent.get();
     return { upstream, tenant, agent, stream };
   };
-  const refusedSoon = (agent: Awaited<ReturnType<typeof listening>>['agent']) => eventually('the refusal', async () => (await agent.send('tools/list')).status === 401, 1_000);
+  const refusedSoon = (agent: Awaited<ReturnType<typeof listening>>['agent']) =>
+    eventually('the refusal', async () => (await agent.send('tools/list')).status === 401, 1_000);
 
-  it('a removed tenant is refused, its sessions upstream and its streams end', async () => {
-    const { upstream, tenant, agent, stream } = await listening();
+  const removeKeys = async (tenant: string) => {
+    const { items } = await scene.app.adminOk('GET', `/tenants/${tenant}/keys`);
+    for (const { id } of items as { id: string }[]) await scene.app.adminOk('DELETE', `/tenants/${tenant}/keys/${id}`);
+  };
+
+  it('a removed tenant is refused, and its sessions upstream end', async () => {
+    const { upstream, tenant, agent } = await listening();
     await scene.app.adminOk('DELETE', `/tenants/${tenant.id}`);
     await refusedSoon(agent);
     await upstream.until(() => upstream.counters.deletes === 1, 'the upstream session to be ended');
-    await within(stream?.ended() ?? Promise.resolve(), 'the stream to end', 2_000);
   });
 
-  it('a removed agent key is refused, and the stream it opened ends', async () => {
-    const { tenant, agent, stream } = await listening();
-    const { items } = await scene.app.adminOk('GET', `/tenants/${tenant.id}/keys`);
-    for (const { id } of items as { id: string }[]) await scene.app.adminOk('DELETE', `/tenants/${tenant.id}/keys/${id}`);
+  it('a removed agent key is refused', async () => {
+    const { tenant, agent } = await listening();
+    await removeKeys(tenant.id);
     await refusedSoon(agent);
-    await within(stream?.ended() ?? Promise.resolve(), 'the stream to end', 2_000);
+  });
+
+  it('the streams of a removed tenant or agent key end', async () => {
+    const [one, two] = [await listening(), await listening()];
+    await scene.app.adminOk('DELETE', `/tenants/${one.tenant.id}`);
+    await removeKeys(two.tenant.id);
+    for (const { stream } of [one, two]) await within(stream?.ended() ?? Promise.resolve(), 'the stream to end', 2_000);
   });
 });

@@ -31,7 +31,9 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     for (const agent of agents) await agent.callTool('s__whoami');
     const before = upstream.counters.initializes;
     upstream.restart();
-    const calls = Array.from({ length: 20 }, async (_, at) => textOf((await agents[at % 2]?.callTool('s__whoami', { at })) ?? {}));
+    const calls = Array.from({ length: 20 }, async (_, at) =>
+      textOf((await agents[at % 2]?.callTool('s__whoami', { at })) ?? {}),
+    );
     (await Promise.all(calls)).forEach((text, at) => {
       expect(text).toMatch(new RegExp(`^who=${at % 2 === 0 ? 'ada' : 'bob'};.*\\{"at":${at}\\}$`));
     });
@@ -50,10 +52,18 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     upstream.restart();
     await upstream.until(() => upstream.counters.unknownSessions > 0, 'the stream to be asked for again');
     expect(textOf(await agent.callTool('s__whoami'))).toMatch(/^who=/);
-    const naked = upstream.seen.filter(({ method, headers, http }) => method !== 'initialize' && method !== 'server/discover' && http === 'POST' && headers['mcp-session-id'] === undefined);
+    const naked = upstream.seen.filter(
+      ({ method, headers, http }) =>
+        method !== 'initialize' &&
+        method !== 'server/discover' &&
+        http === 'POST' &&
+        headers['mcp-session-id'] === undefined,
+    );
     expect(naked).toEqual([]);
     upstream.addTool('after');
-    await eventually('the change to be heard after the restart', async () => (await agent.listTools()).tools.some(({ name }) => name === 's__after'));
+    await eventually('the change to be heard after the restart', async () =>
+      (await agent.listTools()).tools.some(({ name }) => name === 's__after'),
+    );
   });
 
   it('B006: a server that was away is used again as soon as it is back', async () => {
@@ -62,7 +72,10 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     const agent = await tenant.raw(kind);
     await agent.callTool('s__whoami');
     await door.shut();
-    expect(await agent.callTool('s__whoami')).toMatchObject({ isError: true, structuredContent: { error: 'upstream_unavailable' } });
+    expect(await agent.callTool('s__whoami')).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'upstream_unavailable' },
+    });
     const replaced = await scene.open('legacy');
     await door.open(replaced.url);
     expect(textOf(await agent.callTool('s__whoami'))).toMatch(/^who=/);
@@ -73,7 +86,10 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
   it('a session that is gone again right away fails the call once, and is not asked a third time', async () => {
     const upstream = await scene.keep(startScripted({ onCall: ({ res }) => sendNothing(res, 404) }));
     const tenant = await scene.tenant({ s: without(upstream) });
-    expect(await (await tenant.raw(kind)).callTool('s__act')).toMatchObject({ isError: true, structuredContent: { error: 'upstream_unavailable' } });
+    expect(await (await tenant.raw(kind)).callTool('s__act')).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'upstream_unavailable' },
+    });
     expect(upstream.calls).toBe(2);
   });
 });

@@ -7,7 +7,11 @@ import { objectAt } from '../support/upstreams/message.ts';
 const scene = useScene();
 
 const insert = (tenant: string, name: string, definition: unknown) =>
-  scene.app.sql('INSERT INTO servers (tenant_id, name, definition) VALUES ($1, $2, $3)', [tenant, name, JSON.stringify(definition)]);
+  scene.app.sql('INSERT INTO servers (tenant_id, name, definition) VALUES ($1, $2, $3)', [
+    tenant,
+    name,
+    JSON.stringify(definition),
+  ]);
 
 describe.each(RAW_KINDS)('for %s', (kind) => {
   it('a row is in force within a second; broken ones are named invalid and harm no other', async () => {
@@ -16,12 +20,16 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     const agent = await tenant.raw(kind);
     await agent.listTools();
     await insert(tenant.id, 'by-hand', { url: server.url });
-    await eventually('the row', async () => (await agent.listTools()).tools.some(({ name }) => name === 'by-hand__whoami'), 1_000);
+    await eventually(
+      'the row',
+      async () => (await agent.listTools()).tools.some(({ name }) => name === 'by-hand__whoami'),
+      1_000,
+    );
     const broken = {
       'no-url': {},
       'a-list': [],
       'a-text': 'https://x.example',
-      'nothing': null,
+      nothing: null,
       'bad-url': { url: 'file:///etc/passwd' },
       'a-command': { command: 'touch', args: ['/tmp/owned'] },
       'bad-limit': { url: server.url, timeoutMs: -1, maxResultBytes: 'many' },
@@ -39,9 +47,20 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     const found = (await agent.listTools()).tools.map((tool) => tool.name);
     expect(found).toContain('good__whoami');
     expect(found.filter((name) => names.some((bad) => name.startsWith(`${bad}__`)))).toEqual([]);
-    expect(await tenant.status('bad-limit')).toMatchObject({ status: 'invalid', problems: [{ path: '$.timeoutMs' }, { path: '$.maxResultBytes' }] });
-    await scene.app.sql('UPDATE servers SET definition = $3 WHERE tenant_id = $1 AND name = $2', [tenant.id, 'no-url', JSON.stringify({ url: server.url })]);
-    await eventually('the corrected row', async () => (await agent.listTools()).tools.some(({ name }) => name === 'no-url__whoami'), 1_000);
+    expect(await tenant.status('bad-limit')).toMatchObject({
+      status: 'invalid',
+      problems: [{ path: '$.timeoutMs' }, { path: '$.maxResultBytes' }],
+    });
+    await scene.app.sql('UPDATE servers SET definition = $3 WHERE tenant_id = $1 AND name = $2', [
+      tenant.id,
+      'no-url',
+      JSON.stringify({ url: server.url }),
+    ]);
+    await eventually(
+      'the corrected row',
+      async () => (await agent.listTools()).tools.some(({ name }) => name === 'no-url__whoami'),
+      1_000,
+    );
   });
 
   it('literal secrets are sealed where they stand, and go on serving', async () => {
@@ -51,7 +70,11 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     const agent = await tenant.raw(kind);
     await agent.listTools();
     await insert(tenant.id, 's', { url: server.url, headers: { 'x-team': secret } });
-    await eventually('the tools', async () => (await agent.listTools()).tools.some(({ name }) => name === 's__whoami'), 1_500);
+    await eventually(
+      'the tools',
+      async () => (await agent.listTools()).tools.some(({ name }) => name === 's__whoami'),
+      1_500,
+    );
     const row = () => scene.app.sql('SELECT definition::text AS text FROM servers WHERE tenant_id = $1', [tenant.id]);
     await eventually('the sealing', async () => !JSON.stringify(await row()).includes(secret), 1_500);
     expect(await agent.callTool('s__whoami')).toMatchObject({ structuredContent: { who: 'team' } });
@@ -63,7 +86,16 @@ it('a row sealed for one tenant does not open for another', async () => {
   const server = await scene.keyed('legacy', { keys: [['team-key', 'team']], header: 'x-team', scheme: '' });
   const tenant = await scene.tenant({ s: { url: server.url, headers: { 'x-team': 'team-key' } } });
   const thief = await scene.tenant();
-  await scene.app.sql('INSERT INTO servers (tenant_id, name, definition) SELECT $2, name, definition FROM servers WHERE tenant_id = $1', [tenant.id, thief.id]);
-  await eventually('the copy to be invalid', async () => (await scene.app.admin('GET', `/tenants/${thief.id}/servers/s`)).body['status'] === 'invalid', 1_500);
-  expect(await (await tenant.raw('rawModern')).callTool('s__whoami')).toMatchObject({ structuredContent: { who: 'team' } });
+  await scene.app.sql(
+    'INSERT INTO servers (tenant_id, name, definition) SELECT $2, name, definition FROM servers WHERE tenant_id = $1',
+    [tenant.id, thief.id],
+  );
+  await eventually(
+    'the copy to be invalid',
+    async () => (await scene.app.admin('GET', `/tenants/${thief.id}/servers/s`)).body['status'] === 'invalid',
+    1_500,
+  );
+  expect(await (await tenant.raw('rawModern')).callTool('s__whoami')).toMatchObject({
+    structuredContent: { who: 'team' },
+  });
 });

@@ -2,9 +2,10 @@
 import { isObject, type JsonObject, objectAt } from '../support/upstreams/message.ts';
 import type { Outcome } from './asking.ts';
 import { type Model, SERVERS, type ServerName } from './model.ts';
-import type { Seat, Upstream, World } from './world.ts';
+import { type Seat, TOOLS, type Tool, type Upstream, type World } from './world.ts';
 
 export interface Asked {
+  readonly tool: Tool;
   readonly seat: Seat;
   readonly server: ServerName;
   /** Travels in the arguments, so that the upstream's side of the call can be found. */
@@ -38,7 +39,12 @@ function judgeUpstream(model: Model, names: readonly ServerName[], upstream: Ups
     const mayRun = one.outcome.kind !== 'sign_in_required' && one.outcome.kind !== 'not_found';
     if (!mayRun && ran.has(one.question)) throw new Error(`Ran for somebody without a key: ${describe(one)}`);
   }
-  judgeCount(upstream, asked);
+  for (const tool of TOOLS)
+    judgeCount(
+      tool,
+      upstream,
+      asked.filter((one) => one.tool === tool),
+    );
   if (upstream.server.counters.crossed > 0) throw new Error('A session was used with the key of another person');
 }
 
@@ -68,12 +74,12 @@ function judgeSeen(model: Model, names: readonly ServerName[], upstream: Upstrea
 }
 
 /** Never twice, never for nothing. */
-function judgeCount(upstream: Upstream, asked: readonly Asked[]): void {
-  const ran = upstream.takeExecuted();
+function judgeCount(tool: Tool, upstream: Upstream, asked: readonly Asked[]): void {
+  const ran = upstream.takeExecuted(tool);
   const named = asked.filter(({ outcome }) => outcome.kind === 'named').length;
-  const unclear = asked.filter(({ outcome }) => outcome.kind === 'unavailable').length;
+  const unclear = asked.filter(({ outcome }) => outcome.kind === 'unavailable' || outcome.kind === 'silent').length;
   if (ran < named || ran > named + unclear)
-    throw new Error(`whoami ran ${ran} times for ${named} answers: ${asked.map(describe).join(' / ')}`);
+    throw new Error(`${tool} ran ${ran} times for ${named} answers: ${asked.map(describe).join(' / ')}`);
 }
 
 const keyOf = ({ headers }: SeenRequest): string => String(headers.authorization).replace(/^Bearer /, '');

@@ -13,6 +13,10 @@ export const KINDS = ['rawLegacy', 'rawModern'] as const;
 export type Kind = (typeof KINDS)[number];
 export const NODES = [0, 1] as const;
 
+/** Those of the upstreams' tools that are called here. */
+export const TOOLS = ['whoami', 'slow'] as const;
+export type Tool = (typeof TOOLS)[number];
+
 /** One agent of one person at one node. */
 export interface Seat {
   readonly label: Label;
@@ -23,7 +27,7 @@ export interface Seat {
 export class Upstream {
   readonly server: KeyedServer;
   readonly cable: Cable;
-  #executed = 0;
+  readonly #executed = new Map<Tool, number>();
 
   constructor(server: KeyedServer, cable: Cable) {
     this.server = server;
@@ -36,11 +40,11 @@ export class Upstream {
     return (this.server.seen as Seen[]).splice(0);
   }
 
-  /** How often `whoami` ran since this was asked last. */
-  takeExecuted(): number {
-    const all = this.server.executed.get('whoami') ?? 0;
-    const fresh = all - this.#executed;
-    this.#executed = all;
+  /** How often the tool ran since this was asked last. */
+  takeExecuted(tool: Tool): number {
+    const all = this.server.executed.get(tool) ?? 0;
+    const fresh = all - (this.#executed.get(tool) ?? 0);
+    this.#executed.set(tool, all);
     return fresh;
   }
 }

@@ -129,7 +129,12 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
   };
 }
 
-function wrap(app: App, { database, adminKey }: Installation, lines: readonly string[], ownsDatabase: boolean): TestApp {
+function wrap(
+  app: App,
+  { database, adminKey }: Installation,
+  lines: readonly string[],
+  ownsDatabase: boolean,
+): TestApp {
   let stopping: Promise<void> | undefined;
   const admin: TestApp['admin'] = async (method, path, body) => {
     const response = await fetch(`${app.url}/admin/v1${path}`, {

@@ -22,7 +22,11 @@ export async function openLink(url: string): Promise<FormReply> {
 export async function postKey(url: string, secret: string): Promise<FormReply> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded', origin: new URL(url).origin, 'sec-fetch-site': 'same-origin' },
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: new URL(url).origin,
+      'sec-fetch-site': 'same-origin',
+    },
     body: new URLSearchParams({ secret }).toString(),
     signal: AbortSignal.timeout(10_000),
   });

@@ -50,7 +50,7 @@ describe('writeRequest', () => {
   it('passes a wanted log level on to the modern era only, which alone knows it', () => {
     const params = { _meta: { [LOG_LEVEL]: 'debug' } };
     expect(parsed(writeRequest(1, 'tools/call', params, modern, false)).params?.['_meta']).toMatchObject({ [LOG_LEVEL]: 'debug' });
-    expect(parsed(writeRequest(1, 'tools/call', params, legacy, false)).params?.['_meta']).toEqual({});
+    expect(parsed(writeRequest(1, 'tools/call', params, legacy, false)).params?.['_meta']).toBeUndefined();
   });
 
   it('sends no params where there are none, and no _meta where nothing is left of it', () => {

@@ -77,6 +77,7 @@ export function rawRequest({ url, method, headers, body, signal, agent }: RawReq
       (res) => resolve(new RawResponse(res)),
     );
     req.on('error', reject);
-    req.end(body);
+    // Node would write head and body as one UTF-8 text, and the head is not UTF-8.
+    req.end(typeof body === 'string' ? Buffer.from(body) : body);
   });
 }
