@@ -150,14 +150,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     life.onClose('discovery', () => discovery.close());
     const hasCredential: HasCredential = async (server, principalId) => (await broker.find(server, principalId)) !== undefined;
     const catalog = createCatalog({ registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs: limits.listDeadlineMs, clock });
-    const watch = createWatchLists({ pool, discovery, clock, logger });
+    const watch = createWatchLists({ pool, discovery, registry, broker, clock, logger });
     life.onClose('list watch', () => watch.close());
     const connect = createConnectTool({ broker, waitForSignIn: createWaitForSignIn({ broker, changes, clock, waitMs: limits.signInWaitMs }) });
     const operations = { callTool: createCallTool({ catalog, connect, withUpstream, shaper: createShaper(self), clock }), listTools: catalog.view };
 
     // The edges
     const signedIn = createSignedIn(discovery, registry);
-    const listeners = new Listeners({ registry, ownerKeyOf, clock, onInterest: watch.interest });
+    const listeners = new Listeners({ registry, changes, ownerKeyOf, clock, onInterest: watch.interest });
     life.onClose('listeners', () => listeners.close());
     const sessions = new Sessions(clock);
     life.onClose('sessions', () => sessions.close());

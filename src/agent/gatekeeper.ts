@@ -11,7 +11,7 @@ export interface GatekeeperOptions {
 
 export interface Gatekeeper {
   /** Undefined when the request may go on; else the status to refuse it with. */
-  check(request: IncomingMessage, door: 'mcp' | 'rest'): 400 | 403 | undefined;
+  check(request: IncomingMessage, door: 'api' | 'pages'): 400 | 403 | undefined;
   /** For an allowed Origin: the headers that let its scripts read the answer. */
   allowReading(request: IncomingMessage, response: ServerResponse): void;
 }
@@ -49,7 +49,7 @@ export function createGatekeeper({ publicUrl, allowedHosts, allowedOrigins }: Ga
       if (!hostIsAllowed(host)) return 403;
       // What browsers send with a form of a page that has `no-referrer` (Fetch §3.2), as ours have; those
       // judge their posts by more than this header.
-      if (origin === 'null' && door === 'rest') return undefined;
+      if (origin === 'null' && door === 'pages') return undefined;
       return origin === undefined || originIsAllowed(origin) ? undefined : 403;
     },
     allowReading(request, response) {

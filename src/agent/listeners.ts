@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Registry, TenantServers } from '../catalog/registry.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { ChangeFeed } from '../shared/changes.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import { STREAM_HEADERS } from './responder.ts';
@@ -14,10 +15,13 @@ export interface Listener {
   readonly toolsChanged: string;
   /** Written before the stream ends by our doing. */
   readonly goodbye: string;
+  /** Whether its sender is still known: keys are removed and tokens expire while a stream is open. */
+  readonly mayStay: () => Promise<boolean>;
 }
 
 export interface ListenersDeps {
   readonly registry: Pick<Registry, 'onChange'>;
+  readonly changes: ChangeFeed;
   readonly ownerKeyOf: (principalId: PrincipalId) => string;
   readonly clock: Clock;
   /** Told when the first listener of a tenant comes and when the last has gone. */
@@ -35,8 +39,15 @@ export class Listeners {
 
   constructor(deps: ListenersDeps) {
     this.#deps = deps;
-    const stopTimer: Cancel = deps.clock.every(KEEP_ALIVE_MS, () => this.#all((listener) => write(listener, ': keep-alive\n\n')));
-    this.#stop = [stopTimer, deps.registry.onChange((tenantId, now, before) => this.#changed(tenantId, now, before))];
+    const stopTimer: Cancel = deps.clock.every(KEEP_ALIVE_MS, () => {
+      this.#all((listener) => write(listener, ': keep-alive\n\n'));
+      this.#all(endUnlessWelcome);
+    });
+    const stopHearing = deps.changes.subscribe((change) => {
+      if (change.kind !== 'agent_keys' && change.kind !== 'issuers' && change.kind !== 'tenants') return;
+      for (const listener of this.#byTenant.get(change.tenantId) ?? []) endUnlessWelcome(listener);
+    });
+    this.#stop = [stopTimer, stopHearing, deps.registry.onChange((tenantId, now, before) => this.#changed(tenantId, now, before))];
   }
 
   get size(): number {
@@ -61,7 +72,7 @@ export class Listeners {
     listener.response.on('close', remove);
     return () => {
       remove();
-      listener.response.end(listener.goodbye);
+      end(listener);
     };
   }
 
@@ -72,7 +83,7 @@ export class Listeners {
   /** Ends every stream by the protocol. */
   close(): void {
     for (const stop of this.#stop) stop();
-    this.#all((listener) => listener.response.end(listener.goodbye));
+    this.#all(end);
   }
 
   #all(job: (listener: Listener) => void): void {
@@ -89,7 +100,20 @@ export class Listeners {
   }
 }
 
+function endUnlessWelcome(listener: Listener): void {
+  void listener.mayStay().then((isWelcome) => {
+    if (!isWelcome) end(listener);
+  });
+}
+
+// A stream that was ended stays until its agent has read to the end. Writing to it in the meantime, or
+// ending it again, would be an error that nobody catches.
+function end({ response, goodbye }: Listener): void {
+  if (!response.writableEnded) response.end(goodbye);
+}
+
 function write({ response }: Listener, text: string): void {
+  if (response.writableEnded) return;
   if (response.writableLength > MAX_WAITING_BYTES) response.destroy();
   else response.write(text);
 }

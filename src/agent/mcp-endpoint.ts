@@ -106,7 +106,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       response.writeHead(202).end();
       return;
     }
-    if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen') listen(caller, incoming, response);
+    if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen') listen(caller, incoming, response, route);
     else run(caller, incoming, session, new Responder(response, accepted), response, route);
   };
 
@@ -170,8 +170,18 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     else responder.send([`{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(toRpcError(error).error)}}`]);
   };
 
+  /** Rejects never; a store that is down says nothing about a token. */
+  const mayStay = async (request: IncomingMessage, route: McpRoute, caller: Caller): Promise<boolean> => {
+    try {
+      return (await authenticate(request, route)).key === caller.key;
+    } catch (error) {
+      const { code } = toProxyError(error);
+      return code !== 'unauthenticated' && code !== 'insufficient_scope';
+    }
+  };
+
   /** 2026-07-28 §basic/patterns/subscriptions: first what is honoured, then what happens, an empty result at our end. */
-  const listen = (caller: Caller, { idText, params }: Incoming, response: ServerResponse): void => {
+  const listen = (caller: Caller, { idText, params }: Incoming, response: ServerResponse, route: McpRoute): void => {
     const asked = params['notifications'];
     if (!isJsonObject(asked)) throw new BadMessage(400, -32602, 'params.notifications must say what to listen for.', idText);
     const honoured = asked['toolsListChanged'] === true ? '"toolsListChanged":true' : '';
@@ -179,7 +189,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     const greeting = eventOf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{${honoured}},${meta}}}`);
     const toolsChanged = honoured === '' ? '' : eventOf(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{${meta}}}`);
     const goodbye = eventOf(`{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"complete",${meta}}}`);
-    listeners.add({ caller, response, toolsChanged, goodbye }, greeting);
+    listeners.add({ caller, response, toolsChanged, goodbye, mayStay: () => mayStay(response.req, route, caller) }, greeting);
   };
 
   const get: McpEndpoint = (request, response, route) => {
@@ -194,7 +204,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     withCaller(request, response, route, (caller) => {
       const session = sessionOf(caller, request, route, 'null');
       session.closeStream?.();
-      const end = listeners.add({ caller, response, toolsChanged: TOOLS_CHANGED, goodbye: '' }, ': listening\n\n');
+      const end = listeners.add({ caller, response, toolsChanged: TOOLS_CHANGED, goodbye: '', mayStay: () => mayStay(request, route, caller) }, ': listening\n\n');
       session.closeStream = end;
       response.on('close', () => {
         if (session.closeStream === end) session.closeStream = undefined;

@@ -24,6 +24,7 @@ export interface AgentServer {
   close(): Promise<void>;
 }
 
+const SIGN_IN_PAGES = '/connect/';
 /** How soon a connection that was busy at the stop is closed behind its last answer. */
 const SWEEP_MS = 50;
 
@@ -33,7 +34,7 @@ const REFUSALS = { 400: 'The request has no Host header.', 403: 'This Host or Or
 export async function listenForAgents({ gatekeeper, mcp, app, clock }: AgentServerDeps, host: string, port: number): Promise<AgentServer> {
   const server = createServer({ keepAliveTimeout: 75_000, headersTimeout: 10_000, requestTimeout: 30_000, noDelay: true, maxHeaderSize: 16_384, requireHostHeader: false }, (request, response) => {
     const route = parseMcpRoute(request.url ?? '/');
-    const refused = gatekeeper.check(request, route === undefined ? 'rest' : 'mcp');
+    const refused = gatekeeper.check(request, request.url?.startsWith(SIGN_IN_PAGES) === true ? 'pages' : 'api');
     if (refused !== undefined) {
       request.resume();
       const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });

@@ -1,8 +1,12 @@
 // Hears of list changes at upstreams while some agent of the tenant listens, over one of the live
-// connections for each list, and reads the list again: once for a burst of notices.
+// connections for each list, and reads the list again: once for a burst of notices. Where none is live
+// one is opened, unless it would take a person's key: their connections close when they do not call.
 import type { Discovery } from '../catalog/discovery.ts';
+import { isInvalid, type Registry } from '../catalog/registry.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Lease } from '../connection/lease.ts';
 import type { Pool } from '../connection/pool.ts';
+import type { CredentialBroker } from '../credential/broker.ts';
 import { ownerKey } from '../credential/credential.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
@@ -17,17 +21,24 @@ export interface WatchLists {
 export interface WatchListsDeps {
   readonly pool: Pool;
   readonly discovery: Discovery;
+  readonly registry: Pick<Registry, 'known'>;
+  readonly broker: Pick<CredentialBroker, 'find'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const CHANGED = 'notifications/tools/list_changed';
 const BURST_MS = 100;
+/** How soon a list without an ear gets one again. */
+const LOOK_MS = 60_000;
 
-export function createWatchLists({ pool, discovery, clock, logger }: WatchListsDeps): WatchLists {
+export function createWatchLists({ pool, discovery, registry, broker, clock, logger }: WatchListsDeps): WatchLists {
   const interested = new Set<TenantId>();
+  const root = new AbortController();
   /** One ear for each list, by tenant, server and whose list it is. */
   const ears = new Map<string, { lease: Lease; stop: () => void }>();
+  /** Servers that announce nothing, so that none is opened to hear it. */
+  const silent = new WeakSet<UpstreamServer>();
   const bursts = new Map<string, Cancel>();
 
   const renew = ({ server, credential }: Lease, owner: string): void => {
@@ -52,7 +63,7 @@ export function createWatchLists({ pool, discovery, clock, logger }: WatchListsD
     // A child is heard at no cost; a stream is opened only when somebody listens.
     if (server.transport.kind === 'http' && !interested.has(server.tenantId)) return;
     const owner = listOwner(lease);
-    const key = `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
+    const key = earKey(server, owner);
     if (ears.has(key)) return;
     const stop = connection.listen((method) => {
       if (method === CHANGED) hear(lease, key, owner);
@@ -69,11 +80,36 @@ export function createWatchLists({ pool, discovery, clock, logger }: WatchListsD
 
   pool.onOpen(attach);
 
+  const open = async (server: UpstreamServer): Promise<void> => {
+    const credential = await broker.find(server, undefined);
+    if (credential === undefined) return;
+    const lease = await pool.acquire(server, credential, root.signal);
+    pool.release(lease);
+    // The list may have changed while nobody heard.
+    if (announces(lease)) hear(lease, earKey(server, ''), '');
+    else silent.add(server);
+  };
+
+  const openMissing = (tenantId: TenantId): void => {
+    const live = new Set(pool.list(tenantId).map(({ server }) => server.id));
+    for (const { server, lists } of registry.known(tenantId)?.byName.values() ?? []) {
+      // Without a list it is being asked already, over a connection that is heard as soon as it is open.
+      if (isInvalid(server) || !server.enabled || !lists.has('') || live.has(server.id) || silent.has(server)) continue;
+      if (server.transport.kind !== 'http' || server.credential?.owner === 'principal') continue;
+      open(server).catch((error: unknown) => logger.debug({ server: server.name, error: describeError(error) }, 'list not listened to'));
+    }
+  };
+
+  const stopLooking = clock.every(LOOK_MS, () => {
+    for (const tenantId of interested) openMissing(tenantId);
+  });
+
   return {
     interest(tenantId, isListening) {
       if (isListening) {
         interested.add(tenantId);
         for (const lease of pool.list(tenantId)) attach(lease);
+        openMissing(tenantId);
         return;
       }
       interested.delete(tenantId);
@@ -84,12 +120,16 @@ export function createWatchLists({ pool, discovery, clock, logger }: WatchListsD
       }
     },
     close() {
+      stopLooking();
+      root.abort(new Error('stopping'));
       for (const { stop } of ears.values()) stop();
       for (const cancel of bursts.values()) cancel();
       ears.clear();
     },
   };
 }
+
+const earKey = (server: UpstreamServer, owner: string): string => `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
 
 function announces({ connection }: Lease): boolean {
   const tools = connection.capabilities['tools'];

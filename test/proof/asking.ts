@@ -9,6 +9,8 @@ export type Outcome =
   /** The tool ran, and the upstream says for whom. */
   | { readonly kind: 'named'; readonly who: string; readonly session: string }
   | { readonly kind: 'sign_in_required' }
+  /** The same, but so many links are open that no further one is given. */
+  | { readonly kind: 'rate_limited' }
   /** No such tool is offered. */
   | { readonly kind: 'not_found' }
   /** The link broke; the call may have run. */
@@ -63,7 +65,7 @@ function errorOutcome(status: number, error: JsonObject): Outcome {
 function resultOutcome(answer: JsonObject): Outcome {
   const { who, session, error } = objectAt(objectAt(answer, 'result'), 'structuredContent');
   if (typeof who === 'string') return { kind: 'named', who, session: String(session) };
-  if (error === 'sign_in_required') return { kind: 'sign_in_required' };
+  if (error === 'sign_in_required' || error === 'rate_limited') return { kind: error };
   if (error === 'upstream_unavailable') return { kind: 'unavailable', text: textOf(objectAt(answer, 'result')) };
   return { kind: 'other', text: JSON.stringify(answer) };
 }

@@ -17,6 +17,8 @@ export interface Asked {
   readonly excused?: readonly Outcome['kind'][];
 }
 
+const MUST_NOT_RUN: ReadonlySet<Outcome['kind']> = new Set(['sign_in_required', 'rate_limited', 'not_found']);
+
 type SeenRequest = Upstream['server']['seen'][number];
 
 /** Throws at the first thing that must not be. */
@@ -36,8 +38,8 @@ export function judge(model: Model, world: World, asked: readonly Asked[]): void
 function judgeUpstream(model: Model, names: readonly ServerName[], upstream: Upstream, asked: readonly Asked[]): void {
   const ran = judgeSeen(model, names, upstream);
   for (const one of asked) {
-    const mayRun = one.outcome.kind !== 'sign_in_required' && one.outcome.kind !== 'not_found';
-    if (!mayRun && ran.has(one.question)) throw new Error(`Ran for somebody without a key: ${describe(one)}`);
+    if (MUST_NOT_RUN.has(one.outcome.kind) && ran.has(one.question))
+      throw new Error(`Ran for somebody without a key: ${describe(one)}`);
   }
   for (const tool of TOOLS)
     judgeCount(

@@ -110,7 +110,7 @@ export class Model {
     const isGood = (key: string | undefined): boolean => key !== undefined && this.accepted.has(key);
     if (held.possible(node, since).some(isGood)) kinds.add('named');
     // A node that has no key, or a refused one, looks for a newer one before it asks anybody to sign in.
-    if (!held.during(since).every(isGood)) kinds.add('sign_in_required');
+    if (!held.during(since).every(isGood)) kinds.add('sign_in_required').add('rate_limited');
     return kinds;
   }
 }

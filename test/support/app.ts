@@ -166,7 +166,9 @@ function wrap(
     admin,
     adminOk,
     headers,
-    tenant: async (id) => void (await adminOk('POST', '/tenants', { id })),
+    tenant: async (id) => {
+      await adminOk('POST', '/tenants', { id });
+    },
     agentKey: async (tenant, wishes = { mayActFor: '*' }) =>
       String((await adminOk('POST', `/tenants/${tenant}/keys`, { name: 'test', ...wishes }))['key']),
     putServer: (tenant, name, definition) => adminOk('PUT', `/tenants/${tenant}/servers/${name}`, definition),

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { createConnectTool } from '../../src/proxy/connect-tool.ts';
+import { createWaitForSignIn } from '../../src/proxy/wait-for-sign-in.ts';
+import { ProxyError } from '../../src/shared/errors.ts';
+import type { TenantId } from '../../src/shared/id.ts';
+import { keyOf } from '../connection/support.ts';
+import { aServer } from '../credential/in-memory.ts';
+import { AChangeFeed } from '../support/a-change-feed.ts';
+import { aCall, aCaller, server, settled, Upstream } from './support.ts';
+
+function aBench() {
+  const upstream = new Upstream();
+  upstream.credential = undefined;
+  const changes = new AChangeFeed();
+  const { broker, clock } = upstream;
+  const waitForSignIn = createWaitForSignIn({ broker, changes, clock, waitMs: 120_000 });
+  const connect = createConnectTool({ broker, waitForSignIn });
+  const timers = clock.pending;
+  return { upstream, changes, clock, connect, timersLeft: () => clock.pending - timers };
+}
+
+const WAIT = { arguments: { wait: true } };
+const signIn = (upstream: Upstream, changes: AChangeFeed): void => {
+  upstream.credential = keyOf('anna');
+  changes.say({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner: 'p:anna' });
+};
+
+describe('the stand-in', () => {
+  it('gives the link at once, in words and as data', async () => {
+    const { connect } = aBench();
+    const { call, signal } = aCall();
+    expect(await connect(aCaller(), server, call, signal)).toEqual({
+      kind: 'result',
+      result: {
+        content: [{ type: 'text', text: 'Ask the person to open this link to connect notes: http://127.0.0.1/connect/x (valid until 2023-11-14T22:23:20.000Z)' }],
+        structuredContent: { status: 'sign_in_required', server: 'notes', url: 'http://127.0.0.1/connect/x', expiresAt: '2023-11-14T22:23:20.000Z' },
+      },
+    });
+  });
+
+  it('says that one is connected already, and makes no link', async () => {
+    const { connect, upstream } = aBench();
+    upstream.credential = keyOf('anna');
+    const { call, signal } = aCall();
+    const { kind, ...rest } = await connect(aCaller(), aServer({ title: 'My notes' }), call, signal);
+    expect(rest).toMatchObject({ result: { content: [{ text: 'My notes is connected. Its tools can be used.' }], structuredContent: { status: 'connected', server: 'notes' } } });
+    expect([kind, upstream.asked]).toEqual(['result', 0]);
+  });
+
+  it('says what an admin has to do where no person can sign in', async () => {
+    const { connect, upstream } = aBench();
+    upstream.broker.askSignIn = () => Promise.resolve(new ProxyError('upstream_unavailable', 'An admin has to set it.'));
+    const { call, signal } = aCall(WAIT);
+    await expect(connect(aCaller(), server, call, signal)).rejects.toMatchObject({ code: 'upstream_unavailable' });
+  });
+
+  it.each([[undefined], [{}], [{ wait: false }], [{ wait: 'true' }], [[]], [null]])('does not wait unless it is asked to: %j', async (args) => {
+    const { connect, timersLeft } = aBench();
+    const { call, signal } = aCall({ arguments: args });
+    await connect(aCaller(), server, call, signal);
+    expect(timersLeft()).toBe(0);
+  });
+});
+
+describe('waiting for the person', () => {
+  it('ends as soon as they have signed in, on whatever node', async () => {
+    const { connect, upstream, changes, timersLeft } = aBench();
+    const { call, signal } = aCall(WAIT);
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    signIn(upstream, changes);
+    expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
+    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+  });
+
+  it('ends with the link when nobody comes in time', async () => {
+    const { connect, clock, changes, timersLeft } = aBench();
+    const { call, signal } = aCall(WAIT);
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    clock.advance(120_000);
+    expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'sign_in_required' } } });
+    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+  });
+
+  it('ends when the agent leaves, and leaves nothing behind', async () => {
+    const { connect, changes, timersLeft } = aBench();
+    const { call, signal } = aCall(WAIT);
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    call.abort(new ProxyError('cancelled', 'The agent went away.'));
+    await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
+    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+    const again = aCall(WAIT);
+    again.call.abort(new ProxyError('cancelled', 'before'));
+    await expect(connect(aCaller(), server, again.call, again.signal)).rejects.toMatchObject({ message: 'before' });
+    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+  });
+
+  it('sees a sign-in that happened just before it began to listen', async () => {
+    const { connect, upstream } = aBench();
+    const { askSignIn } = upstream.broker;
+    upstream.broker.askSignIn = async (...args) => {
+      const asked = await askSignIn(...args);
+      upstream.credential = keyOf('anna');
+      return asked;
+    };
+    const { call, signal } = aCall(WAIT);
+    expect(await connect(aCaller(), server, call, signal)).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
+  });
+
+  it('looks again after lost notices, and never for other people or servers', async () => {
+    const { connect, upstream, changes } = aBench();
+    let looks = 0;
+    upstream.broker.find = () => (looks++, upstream.credential);
+    const { call, signal } = aCall(WAIT);
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    const before = looks;
+    for (const other of [{ tenantId: 'umbrella' as TenantId }, { serverId: 'another' }]) {
+      changes.say({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner: 'p:anna', ...other });
+    }
+    changes.say({ kind: 'servers', tenantId: server.tenantId, serverId: server.id });
+    await settled();
+    expect(looks).toBe(before);
+    upstream.credential = keyOf('anna');
+    changes.say({ kind: 'resync' });
+    expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
+  });
+
+  it('goes on when a look fails', async () => {
+    const { connect, upstream, changes } = aBench();
+    const { call, signal } = aCall(WAIT);
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    const { find } = upstream.broker;
+    upstream.broker.find = () => Promise.reject(new Error('no database'));
+    changes.say({ kind: 'resync' });
+    await settled();
+    upstream.broker.find = find;
+    signIn(upstream, changes);
+    expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
+  });
+
+  it('reports progress each five seconds to an agent that asked for it, in plain ASCII', async () => {
+    const { connect, clock, upstream, changes } = aBench();
+    const { call, signal, heard } = aCall(WAIT, { progressToken: '"t"' });
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    clock.advance(11_000);
+    expect(heard.messages.map((message) => (JSON.parse(message) as { params: unknown }).params)).toEqual([
+      { progressToken: 't', progress: 1, message: 'Waiting for the person to sign in to notes.' },
+      { progressToken: 't', progress: 2, message: 'Waiting for the person to sign in to notes.' },
+    ]);
+    expect(heard.flushes).toBe(2);
+    signIn(upstream, changes);
+    await waiting;
+    clock.advance(60_000);
+    expect(heard.messages).toHaveLength(2);
+  });
+
+  it('reports nothing to one that did not', async () => {
+    const { connect, clock } = aBench();
+    const { call, signal, heard } = aCall(WAIT);
+    const waiting = connect(aCaller(), server, call, signal);
+    await settled();
+    clock.advance(120_000);
+    await waiting;
+    expect(heard.messages).toEqual([]);
+  });
+});
