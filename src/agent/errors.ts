@@ -4,6 +4,7 @@ import { type ErrorCode, type ProxyError, toProxyError } from '../shared/errors.
 import type { JsonObject } from '../wire/reply.ts';
 
 export interface ErrorRow {
+  /** Outside of MCP, as the admin API answers. */
   readonly http: number;
   /** JSON-RPC code; our own are positive, outside the reserved range. */
   readonly rpc: number;
@@ -21,14 +22,14 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   denied: { http: 403, rpc: 403, inCall: 'result', carrier: 200 },
   approval_required: { http: 403, rpc: 403, inCall: 'result', carrier: 200 },
   sign_in_required: { http: 403, rpc: 403, inCall: 'result', carrier: 200 },
-  credential_refused: { http: 403, rpc: 403, inCall: 'result', carrier: 200 },
+  credential_refused: { http: 502, rpc: 403, inCall: 'result', carrier: 200 },
   rate_limited: { http: 429, rpc: 429, inCall: 'result', carrier: 200 },
   overloaded: { http: 503, rpc: 503, inCall: 'error', carrier: 503 },
   stopping: { http: 503, rpc: 503, inCall: 'error', carrier: 503 },
   upstream_unavailable: { http: 502, rpc: -32603, inCall: 'result', carrier: 200 },
   upstream_timeout: { http: 504, rpc: -32603, inCall: 'result', carrier: 200 },
   upstream_protocol: { http: 502, rpc: -32603, inCall: 'result', carrier: 200 },
-  cancelled: { http: 499, rpc: 499, inCall: 'error', carrier: 202 },
+  cancelled: { http: 503, rpc: 499, inCall: 'error', carrier: 202 },
   internal: { http: 500, rpc: -32603, inCall: 'error', carrier: 500 },
 };
 

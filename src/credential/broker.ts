@@ -25,6 +25,10 @@ export interface CredentialBroker {
   look(server: UpstreamServer, principalId: PrincipalId | undefined): Promise<Credential | undefined>;
   /** A version newer than the one that was refused, read from the database; undefined when there is none. */
   newerThan(server: UpstreamServer, refused: Credential): Promise<Credential | undefined>;
+  /** Remembers that the server did not take this version, so that nobody is told they are connected by it. */
+  refused(server: UpstreamServer, credential: Credential): void;
+  /** Whether this version was refused the last time it was tried here. */
+  isRefused(server: UpstreamServer, credential: Credential): boolean;
   /** The error that asks this person to sign in, or says what an admin has to do. */
   askSignIn(server: UpstreamServer, principalId: PrincipalId): Promise<ProxyError>;
   /** Stops listening for changes. */
@@ -48,12 +52,14 @@ interface Kept {
 }
 
 const REMEMBERED = 100_000;
+const REFUSED = 10_000;
 const COMPARED_AT_ONCE = 1_000;
 const NONE: Credential = { kind: 'none' };
 
 export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
   const { credentials, vault, tickets, changes, logger } = deps;
   const kept = new LRUCache<string, Kept>({ max: REMEMBERED });
+  const refusals = new LRUCache<string, string>({ max: REFUSED });
   const loads = new SingleFlight<Kept>();
   // Fingerprints are asked for with every call.
   const bindings = new WeakMap<UpstreamServer, string>();
@@ -121,6 +127,11 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
       return owner === undefined ? undefined : usable(server, owner, await load(server, ownerKey(owner)));
     },
 
+    refused(server, credential) {
+      if (credential.kind === 'static') refusals.set(refusalKey(server, credential), credential.version);
+    },
+    isRefused: (server, credential) => credential.kind === 'static' && refusals.get(refusalKey(server, credential)) === credential.version,
+
     async newerThan(server, refused) {
       if (refused.kind === 'none') return undefined;
       const entry = await load(server, ownerKey(refused.owner));
@@ -147,3 +158,6 @@ function ownerOf(server: UpstreamServer, principalId: PrincipalId | undefined): 
   if (server.credential.owner === 'tenant') return { kind: 'tenant' };
   return principalId === undefined ? undefined : { kind: 'principal', principalId };
 }
+
+const refusalKey = ({ tenantId, id }: UpstreamServer, { owner }: Extract<Credential, { kind: 'static' }>): string =>
+  credentialKey({ tenantId, serverId: id, owner: ownerKey(owner) });

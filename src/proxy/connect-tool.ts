@@ -17,7 +17,8 @@ export interface ConnectToolDeps {
 
 export function createConnectTool({ broker, waitForSignIn }: ConnectToolDeps): ConnectTool {
   return async (caller, server, call, signal) => {
-    if ((await broker.look(server, caller.principalId)) !== undefined) return connected(server);
+    const known = await broker.look(server, caller.principalId);
+    if (known !== undefined && !broker.isRefused(server, known)) return connected(server);
     const asked = await broker.askSignIn(server, caller.principalId);
     if (!(asked instanceof SignInRequiredError)) throw asked;
     const args = call.params['arguments'];

@@ -54,7 +54,8 @@ export function createWaitForSignIn({ broker, changes, clock, waitMs }: WaitForS
 }
 
 async function hasCredential(broker: CredentialBroker, caller: Caller, server: UpstreamServer): Promise<boolean> {
-  return (await broker.find(server, caller.principalId)) !== undefined;
+  const found = await broker.find(server, caller.principalId);
+  return found !== undefined && !broker.isRefused(server, found);
 }
 
 function reportWaiting(call: Call, server: UpstreamServer, step: number): void {

@@ -100,19 +100,25 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
     }
   };
 
-  const stopLooking = clock.every(LOOK_MS, () => {
+  let stopLooking: Cancel | undefined;
+  const look = (): void => {
     for (const tenantId of interested) openMissing(tenantId);
-  });
+  };
 
   return {
     interest(tenantId, isListening) {
       if (isListening) {
         interested.add(tenantId);
+        stopLooking ??= clock.every(LOOK_MS, look);
         for (const lease of pool.list(tenantId)) attach(lease);
         openMissing(tenantId);
         return;
       }
       interested.delete(tenantId);
+      if (interested.size === 0) {
+        stopLooking?.();
+        stopLooking = undefined;
+      }
       for (const [key, { lease, stop }] of ears) {
         if (lease.server.tenantId !== tenantId || lease.server.transport.kind !== 'http') continue;
         stop();
@@ -120,7 +126,7 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       }
     },
     close() {
-      stopLooking();
+      stopLooking?.();
       root.abort(new Error('stopping'));
       for (const { stop } of ears.values()) stop();
       for (const cancel of bursts.values()) cancel();

@@ -27,8 +27,11 @@ export function createWithUpstream({ broker, pool, askSignIn }: WithUpstreamDeps
     try {
       return await use(lease);
     } catch (error) {
-      // A session opened with a key that is no longer taken is of no use to the next call.
-      if (error instanceof CredentialRefusedError) pool.discard(lease);
+      if (error instanceof CredentialRefusedError) {
+        // A session opened with a key that is no longer taken is of no use to the next call.
+        pool.discard(lease);
+        broker.refused(server, credential);
+      }
       throw error;
     } finally {
       pool.release(lease);

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { serverNameProblem } from '../../src/catalog/definition-rules.ts';
 import { connectName, exposedName } from '../../src/catalog/tool-name.ts';
 import { toolsIn, viewOf } from './a-view.ts';
 
@@ -62,6 +64,22 @@ describe('a listed name', () => {
   });
 });
 
+describe('the page on names', () => {
+  const page = readFileSync(new URL('../../docs/reference/naming.md', import.meta.url), 'utf8');
+
+  it('shows names as they are', () => {
+    const shown = [...page.matchAll(/^\| `([^`]+)` \| `(linear__[^`]+)` \|$/gm)].map(([, own = '', listed = '']) => [own, listed]);
+    expect(shown).toHaveLength(3);
+    for (const [own = '', listed] of shown) expect(exposedName('linear', 'linear', own, () => false)).toBe(listed);
+    const [, digits] = /47 times `x` \+ `(-[0-9a-f]{8})`/.exec(page) ?? [];
+    expect(exposedName('linear', 'linear', 'x'.repeat(62), () => false)).toBe(`linear__${'x'.repeat(47)}${digits}`);
+  });
+
+  it('shows the pattern that the names above were held to', () => {
+    expect(page).toContain(`\n${LISTED.source}\n`);
+  });
+});
+
 describe('the stand-in', () => {
   it('B063: has a name that fits, however long the prefix', () => {
     expect(connectName('x'.repeat(32))).toMatch(LISTED);
@@ -88,5 +106,16 @@ describe('the stand-in', () => {
     const servers = toolsIn(view).map((name) => view.targets.get(name)?.server.name);
     expect(servers.sort()).toEqual(['a', 'b']);
     for (const name of toolsIn(view)) expect(name).toMatch(LISTED);
+  });
+});
+
+describe('a server\'s name', () => {
+  it('B064, B069: never holds what parts server and tool', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.stringMatching(/^[a-z0-9_-]{1,34}$/), fc.string({ maxLength: 34 }), fc.constantFrom('_a', 'a_', 'a-b', 'A', '', 'a.b', '٣', 'a__b', 'keybearer')), (name) => {
+        const isName = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(name) && name !== 'keybearer';
+        expect(serverNameProblem(name) === undefined).toBe(isName);
+      }),
+    );
   });
 });

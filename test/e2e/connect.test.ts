@@ -43,6 +43,20 @@ describe.each(RAW_KINDS)('the connect tool for %s', (kind) => {
     });
   });
 
+  it('B099: gives a link again once the server has refused the stored key', async () => {
+    const upstream = await scene.keyed('legacy');
+    const tenant = await scene.tenant({ notes: withKeys(upstream) });
+    const ada = await tenant.raw(kind, 'ada');
+    await postKey(linkIn(await ada.callTool('notes__connect')), 'key-ada');
+    expect(await ada.callTool('notes__connect')).toMatchObject({ structuredContent: { status: 'connected' } });
+    upstream.keys.delete('key-ada');
+    expect(await ada.callTool('notes__whoami')).toMatchObject({ structuredContent: { error: 'sign_in_required' } });
+    const again = linkIn(await ada.callTool('notes__connect'));
+    upstream.keys.set('key-new', 'ada');
+    expect((await postKey(again, 'key-new')).status).toBe(200);
+    expect(await ada.callTool('notes__connect')).toMatchObject({ structuredContent: { status: 'connected' } });
+  });
+
   it('waits with {"wait": true} until the person has signed in on another node', async () => {
     const upstream = await scene.keyed('modern');
     const tenant = await scene.tenant({ notes: withKeys(upstream) });

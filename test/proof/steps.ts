@@ -86,17 +86,21 @@ async function begin(world: World, { seat, server }: Place, id: number, ms: numb
   };
 }
 
+/** The same person's other call, over the same connection, goes on. */
 const cancel = step('cancel', fc.record({ place: where, id }), async (model, world, { place, id }) => {
+  const { seat, server } = place;
   const slow = await begin(world, place, id, 60_000);
   if (!slow.isRunning) return judge(model, world, [await slow.asked]);
+  const other = { ...seat, kind: seat.kind === 'rawModern' ? 'rawLegacy' : 'rawModern' } as const;
+  const beside = await begin(world, { seat: other, server }, id, 40);
   const { aborted } = slow.upstream.counters;
-  if (place.seat.kind === 'rawModern') slow.hangUp.abort();
+  if (seat.kind === 'rawModern') slow.hangUp.abort();
   else await slow.agent.notify('notifications/cancelled', { requestId: id });
   const asked = await slow.asked;
   await slow.upstream.until(() => slow.upstream.counters.aborted > aborted, 'the cancelled call to end upstream');
   if (asked.outcome.kind !== 'silent')
     throw new Error(`A cancelled call was answered: ${JSON.stringify(asked.outcome)}`);
-  judge(model, world, [{ ...asked, excused: ['silent'] }]);
+  judge(model, world, [{ ...asked, excused: ['silent'] }, await beside.asked]);
 });
 
 /** Somebody else says that the request with this id is cancelled, and tries its session. */

@@ -107,6 +107,8 @@ export class Upstream {
         return Promise.resolve(newer?.kind === 'static' && refused.kind === 'static' && newer.version !== refused.version ? newer : undefined);
       },
       askSignIn: () => Promise.resolve(this.#signIn()),
+      refused: () => undefined,
+      isRefused: () => false,
       close: () => undefined,
     };
     this.withUpstream = createWithUpstream({ broker: this.broker, pool: this.pool, askSignIn: () => Promise.resolve(this.#signIn()) });
