@@ -3,6 +3,7 @@
 # that this process id is the product's alone. Wants PORT, BENCH_FIXTURE, BENCH_JWT_PEM (bench/keys.mjs);
 # BENCH_PRODUCT_FLAGS goes to node (--cpu-prof …).
 set -eu
+: "${PORT:?}" "${BENCH_FIXTURE:?}" "${BENCH_JWT_PEM:?make one with node bench/keys.mjs}"
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 # Twice apart: the database is nobody's child, and is not counted as the product's memory or CPU time.

@@ -118,12 +118,16 @@ export async function startApp(options: AppOptions): Promise<App> {
     const vault = createVault({ masterKeys: createStaticKeyProvider(options.masterKeys.map((key) => key.reveal())), dataKeys: createDataKeyStore(database) });
 
     // The one way out, and the links over it
-    const dispatcher = openDoor({ connectTimeoutMs: 10_000, socketsPerOrigin: SOCKETS_PER_ORIGIN, allow: () => undefined });
+    const doorRules = { connectTimeoutMs: 10_000, allow: () => undefined };
+    const dispatcher = openDoor({ ...doorRules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
     life.onClose('door', () => dispatcher.destroy());
-    const door = { dispatcher, clock };
+    // A stream keeps its socket: as many as there are connections that listen, and none of them a call's.
+    const streams = openDoor({ ...doorRules, socketsPerOrigin: null });
+    life.onClose('door for streams', () => streams.destroy());
+    const door = { dispatcher, streams, clock };
     const dial = createDial({
       http: createHttpDial({ door, eras: createEraMemory(clock), client: self }),
-      sse: createSseDial({ clock, logger, client: self, fetch: createDoorFetch(dispatcher) }),
+      sse: createSseDial({ clock, logger, client: self, fetch: createDoorFetch(streams) }),
       stdio: createStdioDial({ clock, logger, client: self, parentEnv: options.parentEnv }),
     });
 

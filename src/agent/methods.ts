@@ -28,12 +28,14 @@ type Method = (exchange: Exchange) => Promise<Parts>;
 export interface Methods {
   /** Undefined for a method that this era does not have. */
   find(incoming: Incoming): Method | undefined;
-  /** The result of initialize, as JSON text, and the version agreed on (2025-11-25 §lifecycle). */
+  /** The result of initialize, as JSON text, and the version agreed on (2025-11-25 §lifecycle). Throws BadMessage. */
   initialize(params: JsonObject): { readonly resultText: string; readonly version: string; readonly capabilities: JsonObject };
 }
 
 const CAPABILITIES = { tools: { listChanged: true } } as const;
 const NO_CAPABILITIES: JsonObject = {};
+/** A session keeps them as long as it lives. */
+const MAX_CAPABILITIES_BYTES = 16 * 1024;
 
 const answer = (idText: string, resultText: string): Parts => [`{"jsonrpc":"2.0","id":${idText},"result":${resultText}}`];
 
@@ -90,6 +92,7 @@ export function createMethods(operations: Operations, self: Implementation): Met
       const asked = params['protocolVersion'];
       const version = isLegacyVersion(asked) ? asked : LATEST_LEGACY;
       const capabilities = isJsonObject(params['capabilities']) ? params['capabilities'] : NO_CAPABILITIES;
+      if (JSON.stringify(capabilities).length > MAX_CAPABILITIES_BYTES) throw new BadMessage(400, -32602, `params.capabilities may have ${MAX_CAPABILITIES_BYTES} bytes.`);
       return { version, capabilities, resultText: JSON.stringify({ protocolVersion: version, capabilities: CAPABILITIES, serverInfo: self }) };
     },
   };

@@ -50,7 +50,8 @@ interface Selection {
 }
 
 interface Kept {
-  readonly servers: TenantServers;
+  /** Of the tenant's servers. */
+  readonly version: number;
   readonly troubles: number;
   readonly view: View;
 }
@@ -102,9 +103,9 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     const key = `${isPersonal ? caller.key : caller.tenantId}\u0000\u0000${scope.only ?? ''}`;
     const troubles = discovery.version(caller.tenantId);
     const kept = views.get(key);
-    if (kept !== undefined && kept.servers.version === servers.version && kept.troubles === troubles) return kept.view;
+    if (kept !== undefined && kept.version === servers.version && kept.troubles === troubles) return kept.view;
     const view = buildView(chosen.map((one) => standing(one, (server) => ownerFor(server, caller))), scope.only === undefined, self);
-    views.set(key, { servers, troubles, view });
+    views.set(key, { version: servers.version, troubles, view });
     return view;
   };
 

@@ -2,6 +2,7 @@
 // the tool lists found at them. Read once, then kept up to date by notice.
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
+import { Gate } from '../shared/gate.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
@@ -67,6 +68,8 @@ export interface Registry {
   close(): void;
 }
 
+/** Tenants read again at a time: all at once would keep the database from those who wait for an answer. */
+const REREAD_AT_ONCE = 4;
 const NO_LISTS: ReadonlyMap<string, ToolList> = new Map();
 
 export function createRegistry({ loadServers, catalogs, changes, clock, logger }: RegistryDeps): Registry {
@@ -95,13 +98,14 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     await reads.run(tenantId, () => read(tenantId));
   };
 
-  const quietly = (tenantId: TenantId): void => {
+  const quietly = (tenantId: TenantId): Promise<void> =>
     refresh(tenantId).catch((error: unknown) => logger.warn({ tenantId, error: describeError(error) }, 'servers not read'));
-  };
+
+  const rereads = new Gate(REREAD_AT_ONCE);
 
   const unsubscribe = changes.subscribe((change) => {
-    if (change.kind === 'resync') for (const tenantId of tenants.keys()) quietly(tenantId);
-    else if (change.kind === 'servers' || change.kind === 'catalogs' || change.kind === 'tenants') quietly(change.tenantId);
+    if (change.kind === 'resync') for (const tenantId of tenants.keys()) void rereads.run(() => quietly(tenantId));
+    else if (change.kind === 'servers' || change.kind === 'catalogs' || change.kind === 'tenants') void quietly(change.tenantId);
   });
 
   const tenant = (tenantId: TenantId): TenantServers | Promise<TenantServers> => tenants.get(tenantId) ?? reads.run(tenantId, () => read(tenantId));
@@ -165,12 +169,8 @@ function isSame(a: ReadonlyMap<string, Registered>, b: ReadonlyMap<string, Regis
     const other = b.get(name);
     if (other === undefined || mine.server.id !== other.server.id || mine.server.revision !== other.server.revision || mine.enabled !== other.enabled) return false;
     if (gateOf(mine) !== gateOf(other)) return false;
-    // The tenant's default stands in it, which is no part of the revision.
-    if (JSON.stringify(gatedOf(mine.server)) !== JSON.stringify(gatedOf(other.server))) return false;
     if (mine.lists.size !== other.lists.size) return false;
     for (const [owner, list] of mine.lists) if (other.lists.get(owner)?.toolsJson !== list.toolsJson) return false;
   }
   return true;
 }
-
-const gatedOf = (server: Registered['server']): UpstreamServer['gated'] => (isInvalid(server) ? undefined : server.gated);

@@ -40,6 +40,7 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
   /** Servers that announce nothing, so that none is opened to hear it. */
   const silent = new WeakSet<UpstreamServer>();
   const bursts = new Map<string, Cancel>();
+  const watched = new WeakSet<Lease>();
 
   const renew = ({ server, credential }: Lease, owner: string): void => {
     const principalId = principalOf(credential);
@@ -69,9 +70,13 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       if (method === CHANGED) hear(lease, key, owner);
     });
     ears.set(key, { lease, stop });
+    // Once, however often agents come and go while it is open.
+    if (watched.has(lease)) return;
+    watched.add(lease);
     connection.onClose(() => {
-      if (ears.get(key)?.lease !== lease) return;
-      stop();
+      const ear = ears.get(key);
+      if (ear?.lease !== lease) return;
+      ear.stop();
       ears.delete(key);
       const next = pool.list(server.tenantId).find((other) => other.server.id === server.id && !other.connection.isClosed && !other.isRetired && listOwner(other) === owner);
       if (next !== undefined) attach(next);

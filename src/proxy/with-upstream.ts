@@ -22,19 +22,25 @@ export interface WithUpstreamDeps {
 export type WithUpstream = <T>(server: UpstreamServer, principalId: PrincipalId | undefined, signal: AbortSignal, use: (lease: Lease) => Promise<T>) => Promise<T>;
 
 export function createWithUpstream({ broker, pool, askSignIn }: WithUpstreamDeps): WithUpstream {
-  const once = async <T>(server: UpstreamServer, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
-    const lease = await pool.acquire(server, credential, signal);
+  const over = async <T>(lease: Lease, use: (lease: Lease) => Promise<T>): Promise<T> => {
     try {
       return await use(lease);
     } catch (error) {
-      if (error instanceof CredentialRefusedError) {
-        // A session opened with a key that is no longer taken is of no use to the next call.
-        pool.discard(lease);
-        broker.refused(server, credential);
-      }
+      // A session opened with a key that is no longer taken is of no use to the next call.
+      if (error instanceof CredentialRefusedError) pool.discard(lease);
       throw error;
     } finally {
       pool.release(lease);
+    }
+  };
+
+  const once = async <T>(server: UpstreamServer, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
+    try {
+      return await over(await pool.acquire(server, credential, signal), use);
+    } catch (error) {
+      // Most servers say so when they are connected to, before there is a connection.
+      if (error instanceof CredentialRefusedError) broker.refused(server, credential);
+      throw error;
     }
   };
 

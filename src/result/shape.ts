@@ -34,7 +34,7 @@ export function createShaper(self: Implementation): Shaper {
 
   return {
     shape(received, server, from, to) {
-      if (received.isError) return { reply: received, edits: [] };
+      if (received.isError) return { reply: errorWithin(received, server.maxResultBytes), edits: [] };
       const reply = withoutReserved(withinLimit(received, server.maxResultBytes));
       const at = reply.objectAt;
       if (at === undefined) return { reply, edits: [] };
@@ -67,6 +67,19 @@ function withinLimit(reply: Reply, maxBytes: number): Reply {
   const result = reply.payload();
   if (!isJsonObject(result)) return reply;
   return reply.withResult(Buffer.byteLength(JSON.stringify(result)) <= maxBytes ? result : limitSize(result, maxBytes));
+}
+
+const KEPT_MESSAGE = 500;
+const INTERNAL_ERROR = -32603;
+
+/** Of an error that is too large its code stays, and how its message begins. */
+function errorWithin(reply: Reply, maxBytes: number): Reply {
+  if (reply.payloadBytes <= maxBytes) return reply;
+  const error = reply.payload();
+  const { code, message } = isJsonObject(error) ? (error as { code?: unknown; message?: unknown }) : {};
+  // Through bytes, for the cut may halve a character.
+  const begin = typeof message === 'string' ? Buffer.from(message.slice(0, KEPT_MESSAGE)).toString() : '';
+  return reply.withError({ code: Number.isInteger(code) ? code : INTERNAL_ERROR, message: `${begin} [Cut by the proxy: the error has ${reply.payloadBytes} bytes.]` });
 }
 
 /** What the proxy says about a result only the proxy may say. */

@@ -2,7 +2,7 @@
 // `legacy` would work for ever, which is why the verdict ages. (2026-07-28 §basic/versioning)
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../shared/clock.ts';
-import { CredentialRefusedError, ProxyError } from '../shared/errors.ts';
+import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import { type Implementation, writeRequest } from '../wire/envelope.ts';
 import { type Era, MODERN_VERSION } from '../wire/era.ts';
 import { isJsonObject, Reply } from '../wire/reply.ts';
@@ -62,7 +62,7 @@ export async function probeEra(door: Door, target: HttpTarget, client: Implement
     if (signal.aborted || error instanceof CredentialRefusedError) throw error;
     if (!(error instanceof ProxyError)) throw error;
     // No byte left: the server is down, and asking it in another era would not help.
-    if (error.name === 'NotRunError') throw error;
+    if (error instanceof NotRunError) throw error;
     return { era: 'legacy', isCertain: error.code === 'upstream_protocol' };
   }
 }

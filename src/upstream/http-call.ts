@@ -80,7 +80,7 @@ function answerIn(call: HttpCall, data: string): Reply | undefined {
  * agent might take it for the answer of another server.
  */
 function hear(call: HttpCall, message: JsonObject, raw: string): void {
-  if ('result' in message || 'error' in message) return;
+  if (typeof message['method'] !== 'string' || 'result' in message || 'error' in message) return;
   if ('id' in message) call.onServerRequest(raw);
   else if (message['method'] === 'notifications/progress') progress(call, raw);
   else call.hearing?.message(oneLine(raw));

@@ -12,7 +12,7 @@ const CODINGS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInf
 
 /** `onChunk` may throw to refuse more; `onEnd` gets that, or undefined at a clean end. */
 export function openDecoder(coding: string, onChunk: (chunk: Buffer) => void, onEnd: (error: Error | undefined) => void): Decoder {
-  if (!(coding in CODINGS)) throw new ProxyError('upstream_protocol', 'The server answered in a content coding that was not asked for and is not known.');
+  if (!Object.hasOwn(CODINGS, coding)) throw new ProxyError('upstream_protocol', 'The server answered in a content coding that was not asked for and is not known.');
   const stream = CODINGS[coding as keyof typeof CODINGS]();
   stream.on('data', (chunk: Buffer) => {
     try {

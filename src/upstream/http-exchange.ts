@@ -16,6 +16,8 @@ const LINGER_MS = 2_000;
 
 export interface Door {
   readonly dispatcher: Dispatcher;
+  /** For streams that stay open, so that they take no socket from calls; left out, they share. */
+  readonly streams?: Dispatcher;
   readonly clock: Clock;
 }
 

@@ -15,7 +15,7 @@ export interface Ear {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** The stream is not offered, or not to us: asking again would not help. */
-const FINAL = new Set([400, 401, 403, 405, 406, 501]);
+const FINAL = new Set([400, 401, 403, 404, 405, 406, 501]);
 
 /** The GET stream of a legacy session. A 405 is remembered only as long as this listening lasts. */
 export function listenOverGet(door: Door, target: HttpTarget, headers: readonly string[], ear: Ear): () => void {
@@ -32,25 +32,30 @@ function withoutAccept(headers: readonly string[]): string[] {
 
 /** Opens the stream, reads it, and opens it again with growing pauses until stopped. */
 export function keepListening(door: Door, ear: Ear, open: (base: Pick<HttpRequest, 'signal' | 'onEvent'>) => HttpRequest): () => void {
+  const lane = { dispatcher: door.streams ?? door.dispatcher, clock: door.clock };
   const stop = new AbortController();
   let pauseMs = FIRST_PAUSE_MS;
   let cancelPause: Cancel | undefined;
+  let wasOpen = false;
+  const opened = (): void => {
+    wasOpen = true;
+    pauseMs = FIRST_PAUSE_MS;
+  };
   const once = async (): Promise<void> => {
     let status = 0;
     let retryMs: number | undefined;
     try {
       const request = open({ signal: stop.signal, onEvent: (data) => hear(ear, data) });
-      const answer = await exchange(door, { ...request, onStream: () => (pauseMs = FIRST_PAUSE_MS) });
+      const answer = await exchange(lane, { ...request, onStream: opened });
       status = answer.status;
       retryMs = answer.reader?.retryMs;
     } catch {
       // Unreachable or cut: tried again below, unless nobody listens any more.
     }
-    if (stop.signal.aborted || FINAL.has(status)) return;
-    if (status === 404) {
-      ear.onLost();
-      return;
-    }
+    if (stop.signal.aborted) return;
+    // From a server that never had such a stream it says no more than 405 does.
+    if (status === 404 && wasOpen) ear.onLost();
+    if (FINAL.has(status)) return;
     const pause = Math.min(Math.max(retryMs ?? 0, pauseMs), LONGEST_PAUSE_MS);
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     cancelPause = door.clock.after(pause, () => void once());

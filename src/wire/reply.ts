@@ -98,6 +98,11 @@ export class Reply {
     return Reply.of(Number(this.idText), { result });
   }
 
+  /** The same answer with another error. */
+  withError(error: JsonObject): Reply {
+    return Reply.of(Number(this.idText), { error });
+  }
+
   /** Whether a name that begins so occurs anywhere; no means certainly absent, yes may be in a text. */
   mentions(name: string): boolean {
     return this.bytes.indexOf(`"${name}`) >= 0 || this.#mayDisguise();

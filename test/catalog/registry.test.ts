@@ -129,6 +129,19 @@ describe('a change', () => {
     expect(tenant.lines.join()).toContain('servers not read');
   });
 
+  it('that may have been missed has all tenants read again, few at a time', async () => {
+    const tenant = new ATenant();
+    for (let n = 0; n < 20; n++) await tenant.registry.tenant(`t${n}` as TenantId);
+    let open = (): void => undefined;
+    tenant.gate = new Promise((resolve) => (open = resolve));
+    tenant.changes.say({ kind: 'resync' });
+    await settled();
+    const atOnce = tenant.loads - 20;
+    open();
+    for (let n = 0; n < 5; n++) await settled();
+    expect([atOnce, tenant.loads - 20]).toEqual([4, 20]);
+  });
+
   it('is not heard any more after stopping or the close', async () => {
     const tenant = await aKnownTenant('linear');
     const all: unknown[] = [];

@@ -58,7 +58,7 @@ const callAtOnce = step('callAtOnce', fc.record({ places: burst, id }), async (m
   judge(model, world, await whoamiAll(world, places, id));
 });
 
-/** Sends a slow call; resolves when the upstream runs it or when it was answered without. */
+/** Sends a slow call. `running` says whether the upstream runs it, or whether it was answered without. */
 async function begin(world: World, { seat, server }: Place, id: number, ms: number) {
   const agent = await world.agent(seat);
   const question = world.nextQuestion();
@@ -74,25 +74,23 @@ async function begin(world: World, { seat, server }: Place, id: number, ms: numb
       throw error;
     },
   );
+  const asked = outcome.then((got): Asked => ({ tool: 'slow', seat, server, question, since, outcome: got }));
   const runs = upstream.until(() => (upstream.executed.get('slow') ?? 0) > ran, 'a slow call').then(() => true);
-  const isRunning = await Promise.race([runs, outcome.then(() => false)]);
-  runs.catch(() => undefined);
-  return {
-    agent,
-    upstream,
-    hangUp,
-    isRunning,
-    asked: outcome.then((got): Asked => ({ tool: 'slow', seat, server, question, since, outcome: got })),
-  };
+  const running = Promise.race([runs, outcome.then(() => false)]);
+  // A step that failed before it came to these has said why.
+  for (const promise of [asked, runs, running]) promise.catch(() => undefined);
+  return { agent, upstream, hangUp, running, asked };
 }
 
 /** The same person's other call, over the same connection, goes on. */
 const cancel = step('cancel', fc.record({ place: where, id }), async (model, world, { place, id }) => {
   const { seat, server } = place;
   const slow = await begin(world, place, id, 60_000);
-  if (!slow.isRunning) return judge(model, world, [await slow.asked]);
+  if (!(await slow.running)) return judge(model, world, [await slow.asked]);
   const other = { ...seat, kind: seat.kind === 'rawModern' ? 'rawLegacy' : 'rawModern' } as const;
   const beside = await begin(world, { seat: other, server }, id, 40);
+  // Where calls go one by one it runs only afterwards.
+  await within(beside.running, 'the other call', 200).catch(() => undefined);
   const { aborted } = slow.upstream.counters;
   if (seat.kind === 'rawModern') slow.hangUp.abort();
   else await slow.agent.notify('notifications/cancelled', { requestId: id });
@@ -110,6 +108,7 @@ const meddle = step(
   async (model, world, { place, thief, id }) => {
     if (thief === place.seat.label) return;
     const slow = await begin(world, place, id, 40);
+    await slow.running;
     const own = await world.agent({ label: thief, kind: 'rawLegacy', node: place.seat.node });
     const other = { authorization: String(own.headers['authorization']), 'keybearer-principal': nameOf(thief) };
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } };
@@ -249,6 +248,7 @@ const crash = step('crash', fc.record({ server, places: burst, id }), async (mod
 /** One call surely runs when the cable is cut: it must not run again. */
 const cut = step('cut', fc.record({ place: where, places: burst, id }), async (model, world, { place, places, id }) => {
   const slow = await begin(world, place, id + 10, 1_000);
+  await slow.running;
   const asking = whoamiAll(world, places, id);
   await world.upstreams[place.server].cable.cut();
   const asked = [await slow.asked, ...(await asking)];

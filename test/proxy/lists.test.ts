@@ -4,11 +4,12 @@ import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Credential } from '../../src/credential/credential.ts';
 import { createSignedIn } from '../../src/proxy/signed-in.ts';
 import { createWatchLists } from '../../src/proxy/watch-lists.ts';
+import type { TenantId } from '../../src/shared/id.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { ACME, ANNA, ATenant, aTool } from '../catalog/a-tenant.ts';
 import { keyOf, tenantKey } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
-import { NEVER, Upstream } from './support.ts';
+import { NEVER, settled, Upstream } from './support.ts';
 
 const CHANGED = 'notifications/tools/list_changed';
 const LISTENS = { tools: { listChanged: true } };
@@ -29,6 +30,8 @@ function renewals(): { discovery: Discovery; renewed: (readonly [string, string,
 class Bench extends Upstream {
   readonly renewed;
   readonly watch;
+  /** Registered servers whose list is known. */
+  readonly known: UpstreamServer[] = [];
   /** The pool's own timer. */
   readonly #timers: number;
 
@@ -38,11 +41,17 @@ class Bench extends Upstream {
     this.renewed = renewed;
     this.capabilities = LISTENS;
     this.#timers = this.clock.pending;
+    const list = { tools: [], dropped: [], foundAt: 0, toolsJson: '[]' };
     this.watch = createWatchLists({
       pool: this.pool,
       discovery,
-      registry: { known: () => undefined },
-      broker: { find: () => undefined },
+      registry: {
+        known: (tenantId: TenantId) => ({
+          version: 1,
+          byName: new Map(this.known.filter((one) => one.tenantId === tenantId).map((server) => [server.name, { server, source: 'table' as const, enabled: true, definition: {}, lists: new Map([['', list]]) }])),
+        }),
+      },
+      broker: this.broker,
       clock: this.clock,
       logger: createLogger('silent'),
     });
@@ -149,6 +158,50 @@ describe('hearing of list changes', () => {
     bench.connections[0]?.say(CHANGED);
     bench.clock.advance(100);
     expect(bench.renewed).toEqual([['notes', '', undefined]]);
+  });
+
+  it('opens a connection for it where none is live, and reads what it may have missed', async () => {
+    const bench = new Bench();
+    bench.credential = { kind: 'none' };
+    bench.known.push(aServer({ credential: undefined }));
+    bench.watch.interest(ACME, true);
+    await settled();
+    expect(bench.ears).toEqual([1]);
+    bench.clock.advance(100);
+    expect(bench.renewed).toEqual([['notes', '', undefined]]);
+    await bench.connections[0]?.close();
+    bench.clock.advance(60_000);
+    await settled();
+    expect(bench.ears).toEqual([0, 1]);
+  });
+
+  it('opens none with a person\'s key, none for a server that announces nothing, and none while nobody listens', async () => {
+    const bench = new Bench();
+    bench.known.push(aServer(), aServer({ credential: undefined, enabled: false }, { name: 'off' }));
+    bench.watch.interest(ACME, true);
+    await settled();
+    expect(bench.connections).toEqual([]);
+    bench.known.push(aServer({ credential: undefined }, { name: 'silent' }));
+    [bench.credential, bench.capabilities] = [{ kind: 'none' }, { tools: {} }];
+    bench.clock.advance(60_000);
+    await settled();
+    expect(bench.connections).toHaveLength(1);
+    await bench.connections[0]?.close();
+    bench.clock.advance(600_000);
+    await settled();
+    expect(bench.connections).toHaveLength(1);
+    bench.watch.interest(ACME, false);
+    expect(bench.timers).toBe(0);
+  });
+
+  it('B272: leaves nothing on a connection however often agents come and go', async () => {
+    const bench = new Bench();
+    await bench.open();
+    for (let n = 0; n < 100; n++) {
+      bench.watch.interest(ACME, true);
+      bench.watch.interest(ACME, false);
+    }
+    expect(bench.connections[0]?.closers).toBe(2);
   });
 
   it('leaves no ear and no timer when it is closed', async () => {

@@ -53,6 +53,11 @@ export class ScriptedConnection implements Connection {
     for (const listener of this.listeners) listener(method);
   }
 
+  /** How many want to hear of its end. */
+  get closers(): number {
+    return this.#jobs.length;
+  }
+
   onClose(job: () => void): void {
     this.#jobs.push(job);
   }

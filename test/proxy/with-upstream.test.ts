@@ -90,6 +90,17 @@ describe('a request', () => {
     expect(other.requests).toHaveLength(0);
   });
 
+  it('B099: is remembered as refused wherever the server said so, connecting included', async () => {
+    for (const where of ['outcomes', 'dialFailures'] as const) {
+      const upstream = new Upstream();
+      const told: unknown[] = [];
+      upstream.broker.refused = (_server, credential) => told.push(credential);
+      upstream[where] = [refused];
+      await expect(upstream.call(), where).rejects.toMatchObject({ code: 'sign_in_required' });
+      expect(told, where).toEqual([keyOf('anna', '1')]);
+    }
+  });
+
   it('is not sent again for an agent that has left', async () => {
     for (const error of [notRun, refused]) {
       const upstream = new Upstream();

@@ -56,6 +56,19 @@ describe('the shape of a result', () => {
     });
   });
 
+  it('B128: of an error is bytes as they came, or its code and how it begins where it is over the limit', () => {
+    const small = serverOf({ ...URL_ONLY, maxResultBytes: 1_024 });
+    const shape = (error: unknown): Reply => {
+      const reply = Reply.from(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 5, error })));
+      if (reply === undefined) throw new Error('no answer');
+      return shaper.shape(reply, small, 'legacy', 'legacy').reply;
+    };
+    expect(shape({ code: -32602, message: 'no', data: { a: 1 } }).payload()).toEqual({ code: -32602, message: 'no', data: { a: 1 } });
+    const cut = shape({ code: -32602, message: 'no', data: 'x'.repeat(5_000) });
+    expect([cut.isError, cut.payload()]).toEqual([true, { code: -32602, message: 'no [Cut by the proxy: the error has 5040 bytes.]' }]);
+    expect(shape({ code: 'odd', message: `${'é'.repeat(499)}\u{1f600}${'x'.repeat(5_000)}` }).payload()).toMatchObject({ code: -32603, message: expect.stringMatching(/^é{499}\ufffd \[Cut/) as unknown });
+  });
+
   it('is valid JSON in all four combinations, whatever the result is made of', () => {
     const members = fc.uniqueArray(
       fc.oneof(

@@ -8,8 +8,8 @@ export type AllowSocket = (target: { protocol: string; hostname: string; port: s
 
 export interface DoorOptions {
   readonly connectTimeoutMs: number;
-  /** Sockets per origin at most; requests beyond wait for one. */
-  readonly socketsPerOrigin: number;
+  /** Sockets per origin at most; requests beyond wait for one. Null: no limit. */
+  readonly socketsPerOrigin: number | null;
   readonly allow: AllowSocket;
 }
 

@@ -1,0 +1,83 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
+import { type Door, exchange } from '../../src/upstream/http-exchange.ts';
+import { listenOverGet } from '../../src/upstream/http-listen.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { type Listener, listen } from '../support/upstreams/listener.ts';
+import { Watched } from '../support/upstreams/watched.ts';
+import { within } from '../support/within.ts';
+
+const RULES = { connectTimeoutMs: 5_000, allow: () => undefined };
+const STREAM = { 'content-type': 'text/event-stream' };
+
+let clock: FakeClock;
+let door: Required<Door>;
+let server: Listener;
+let seen: Watched;
+/** What the server does with each GET in turn; the last for ever. */
+let gets: ((res: ServerResponse) => void)[];
+let asked: number;
+let lost: number;
+let stops: (() => void)[];
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  seen = new Watched();
+  door = { dispatcher: openDoor({ ...RULES, socketsPerOrigin: 1 }), streams: openDoor({ ...RULES, socketsPerOrigin: null }), clock };
+  [gets, asked, lost, stops] = [[], 0, 0, []];
+  server = await listen((req, res) => {
+    req.resume();
+    if (req.method === 'GET') {
+      (gets[Math.min(asked++, gets.length - 1)] ?? open)(res);
+      seen.changed();
+    } else res.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","id":1,"result":{}}');
+  });
+});
+afterEach(async () => {
+  for (const stop of stops) stop();
+  await Promise.all([door.dispatcher.destroy(), door.streams.destroy(), server.close()]);
+});
+
+const open = (res: ServerResponse): void => void res.writeHead(200, STREAM).write(': open\n\n');
+const over = (res: ServerResponse): void => void res.writeHead(200, STREAM).end(': over\n\n');
+const notFound = (res: ServerResponse): void => void res.writeHead(404).end();
+
+function hear(): void {
+  const { origin } = new URL(server.url);
+  stops.push(listenOverGet(door, { origin, path: '/mcp', headers: [] }, [], { onMethod: () => undefined, onLost: () => (lost++, seen.changed()), onServerRequest: () => undefined }));
+}
+
+/** Lets the answer arrive, then the pause behind it pass. */
+async function pass(): Promise<void> {
+  for (let n = 0; n < 20; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    clock.advance(60_000);
+  }
+}
+
+describe('a stream that is listened to', () => {
+  it('B003: tells that the session is lost when a server that had opened it knows it no more', async () => {
+    gets = [over, notFound];
+    hear();
+    await seen.until(() => asked === 1, 'the stream');
+    await pass();
+    expect([asked, lost]).toEqual([2, 1]);
+  });
+
+  it('says nothing about the session where a server never had one to offer', async () => {
+    gets = [notFound];
+    hear();
+    await seen.until(() => asked === 1, 'the question');
+    await pass();
+    expect([asked, lost]).toEqual([1, 0]);
+  });
+
+  it('takes no socket from calls', async () => {
+    for (let n = 0; n < 5; n++) hear();
+    await seen.until(() => asked === 5, 'all streams');
+    const { origin } = new URL(server.url);
+    const answer = exchange(door, { origin, path: '/mcp', method: 'POST', headers: [], body: '{}' });
+    expect((await within(answer, 'the call')).status).toBe(200);
+  });
+});
