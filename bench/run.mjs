@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,8 @@ const ERAS = { legacy: ['raw', 'naive', 'keybearer'], modern: ['raw', 'keybearer
 
 process.env.BENCH_SECRET = randomBytes(16).toString('hex');
 const directory = mkdtempSync(join(tmpdir(), 'keybearer-bench-'));
+// As root, PostgreSQL's own user has to get through to the database, or it would be kept elsewhere.
+chmodSync(directory, 0o711);
 const closers = [() => rmSync(directory, { recursive: true, force: true })];
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 

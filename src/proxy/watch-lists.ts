@@ -9,7 +9,7 @@ import type { Pool } from '../connection/pool.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
 import { ownerKey } from '../credential/credential.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
-import type { PrincipalId, TenantId } from '../shared/id.ts';
+import type { PrincipalId, ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 
 export interface WatchLists {
@@ -37,8 +37,8 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
   const root = new AbortController();
   /** One ear for each list, by tenant, server and whose list it is. */
   const ears = new Map<string, { lease: Lease; stop: () => void }>();
-  /** Servers that announce nothing, so that none is opened to hear it. */
-  const silent = new WeakSet<UpstreamServer>();
+  /** Servers that announce nothing, with the revision that did not, so that none is opened to hear it. */
+  const silent = new Map<ServerId, string>();
   const bursts = new Map<string, Cancel>();
   const watched = new WeakSet<Lease>();
 
@@ -92,14 +92,14 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
     pool.release(lease);
     // The list may have changed while nobody heard.
     if (announces(lease)) hear(lease, earKey(server, ''), '');
-    else silent.add(server);
+    else silent.set(server.id, server.revision);
   };
 
   const openMissing = (tenantId: TenantId): void => {
     const live = new Set(pool.list(tenantId).map(({ server }) => server.id));
     for (const { server, lists } of registry.known(tenantId)?.byName.values() ?? []) {
       // Without a list it is being asked already, over a connection that is heard as soon as it is open.
-      if (isInvalid(server) || !server.enabled || !lists.has('') || live.has(server.id) || silent.has(server)) continue;
+      if (isInvalid(server) || !server.enabled || !lists.has('') || live.has(server.id) || silent.get(server.id) === server.revision) continue;
       if (server.transport.kind !== 'http' || server.credential?.owner === 'principal') continue;
       open(server).catch((error: unknown) => logger.debug({ server: server.name, error: describeError(error) }, 'list not listened to'));
     }

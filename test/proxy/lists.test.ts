@@ -187,6 +187,8 @@ describe('hearing of list changes', () => {
     await settled();
     expect(bench.connections).toHaveLength(1);
     await bench.connections[0]?.close();
+    // As each reading of the registry does, changed or not.
+    bench.known.push({ ...(bench.known.pop() as UpstreamServer) });
     bench.clock.advance(600_000);
     await settled();
     expect(bench.connections).toHaveLength(1);

@@ -7,7 +7,7 @@ const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(valu
 const blocksOf = (result: JsonObject): readonly JsonObject[] => result['content'] as readonly JsonObject[];
 const textOf = (block: JsonObject | undefined): string => String(block?.['text']);
 
-const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), fc.string({ unit: fc.constantFrom('漢', '😀', '"', '\n', 'a', '\u0000'), maxLength: 800 }));
+const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 400, size: 'max' }), fc.string({ unit: fc.constantFrom('漢', '😀', '"', '\n', 'a', '\u0000'), maxLength: 800, size: 'max' }));
 const blocks = fc.oneof(
   texts.map((text) => ({ type: 'text', text })),
   fc.nat(900).map((n) => ({ type: 'image', mimeType: 'image/png', data: 'A'.repeat(n) })),

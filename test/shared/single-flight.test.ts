@@ -57,6 +57,10 @@ describe('SingleFlight', () => {
     work.fail(new Error('nobody hears this'));
     await new Promise(setImmediate);
     expect(flight.has('k')).toBe(false);
+    const begun = flight.run('k', work.run, AbortSignal.abort(new Error('had left before')));
+    await expect(begun).rejects.toThrow('had left before');
+    work.fail(new Error('nor this'));
+    await new Promise(setImmediate);
   });
 
   it('does not keep a failure: the next to ask starts anew', async () => {

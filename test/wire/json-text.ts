@@ -28,7 +28,7 @@ const TRAPS = [
   '"_meta":{',
 ];
 
-const text = fc.oneof(fc.constantFrom(...TRAPS), fc.string({ unit: 'grapheme', maxLength: 12 }), fc.string({ maxLength: 90 }));
+const text = fc.oneof(fc.constantFrom(...TRAPS), fc.string({ unit: 'grapheme', maxLength: 12 }), fc.string({ maxLength: 200, size: 'max' }));
 
 /** Some writers escape everything that is not plain. */
 const asciiOf = (value: string): string =>
