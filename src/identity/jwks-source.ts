@@ -48,6 +48,17 @@ export function createJwksSource({
 }): JwksSource {
   const states = new LRUCache<string, State>({ max: MAX_ISSUERS });
   const flights = new SingleFlight<JWTVerifyGetKey>();
+  /** By their text: the same keys are imported once, however many tokens they sign. */
+  const inline = new LRUCache<string, JWTVerifyGetKey>({ max: MAX_ISSUERS });
+
+  function inlineKeys(jwks: unknown): JWTVerifyGetKey {
+    const text = JSON.stringify(jwks) ?? '';
+    const known = inline.get(text);
+    if (known !== undefined) return known;
+    const keys = parseKeySet(jwks);
+    inline.set(text, keys);
+    return keys;
+  }
 
   async function fetchKeys(uri: string): Promise<JWTVerifyGetKey> {
     const abort = new AbortController();
@@ -95,7 +106,7 @@ export function createJwksSource({
 
   return {
     async resolve({ tenantId, issuer, jwksUri, jwks }) {
-      if (jwksUri === undefined) return parseKeySet(jwks);
+      if (jwksUri === undefined) return inlineKeys(jwks);
       const state = stateOf(tenantId, issuer, jwksUri);
       if (state.keys !== undefined && isWithin(state, FRESH_MS)) return state.keys;
       const newer = clock.now() < state.failedUntil ? undefined : await load(state);

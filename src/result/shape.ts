@@ -85,7 +85,7 @@ function errorWithin(reply: Reply, maxBytes: number): Reply {
 /** What the proxy says about a result only the proxy may say. */
 function withoutReserved(reply: Reply): Reply {
   // Without the slash, which may be escaped.
-  if (!reply.mentions(RESERVED.slice(0, -1))) return reply;
+  if (!reply.mentions('_meta') || !reply.mentions(RESERVED.slice(0, -1))) return reply;
   const result = reply.payload();
   if (!isJsonObject(result) || !isJsonObject(result['_meta'])) return reply;
   const meta = Object.entries(result['_meta']);

@@ -13,9 +13,11 @@ const CLOSE_LIST = 0x5d;
 /** Short strings are walked, long ones searched: a call into native code costs as much as this many steps. */
 const STRIDE = 64;
 /** As RFC 8259 §6 and §7 write numbers, literals and strings. */
-const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|"(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")$/;
+const SCALAR =
+  /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|"(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")$/;
 
-export const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+export const isBlank = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 export const opensValue = (byte: number | undefined): boolean => byte === OPEN || byte === OPEN_LIST;
 
@@ -80,7 +82,11 @@ export function findMember(bytes: Buffer, at: number, key: string): number | und
     if (end < 0 || bytes[colon] !== COLON) return found;
     const value = skipBlanks(bytes, colon + 1);
     if (isKey(bytes, start, end, key)) found = value;
-    const behind = opensValue(bytes[value]) ? endOfNested(bytes, value) : bytes[value] === QUOTE ? endOfString(bytes, value) : value;
+    const behind = opensValue(bytes[value])
+      ? endOfNested(bytes, value)
+      : bytes[value] === QUOTE
+        ? endOfString(bytes, value)
+        : value;
     if (behind < 0) return found;
     i = behind;
     while (i < bytes.length && bytes[i] !== COMMA && bytes[i] !== CLOSE) i++;

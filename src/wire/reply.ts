@@ -105,7 +105,8 @@ export class Reply {
 
   /** Whether a name that begins so occurs anywhere; no means certainly absent, yes may be in a text. */
   mentions(name: string): boolean {
-    return this.bytes.indexOf(`"${name}`) >= 0 || this.#mayDisguise();
+    // Without the quote: it is the most frequent byte there is, and looking for it first costs most.
+    return this.bytes.indexOf(name) >= 0 || this.#mayDisguise();
   }
 
   /** Letters of a name may be written as escapes; hardly anyone does, and who does may have a reason. */

@@ -1,7 +1,19 @@
 // Where the parts of a JSON-RPC message stand in its bytes, without parsing it: nested values are passed
 // over by their brackets and strings alone, which costs a fraction of a parse. What cannot be told for
 // certain gives undefined: parse instead.
-import { CLOSE, COLON, COMMA, endOfNested, endOfScalar, endOfString, isBlank, OPEN, opensValue, QUOTE, skipBlanks } from './json-bytes.ts';
+import {
+  CLOSE,
+  COLON,
+  COMMA,
+  endOfNested,
+  endOfScalar,
+  endOfString,
+  isBlank,
+  OPEN,
+  opensValue,
+  QUOTE,
+  skipBlanks,
+} from './json-bytes.ts';
 
 export interface Span {
   readonly start: number;
@@ -58,18 +70,74 @@ function readKey(bytes: Buffer, at: number): { name: string; behind: number } | 
   return { name, behind: skipBlanks(bytes, colon + 1) };
 }
 
+/** Longer messages are not walked when their ends say enough; a walk costs about a millisecond a megabyte. */
+const WALKED_BYTES = 16 * 1024;
+const VERSION_MEMBER = ',"jsonrpc":"2.0"';
+
+/**
+ * A long answer's outline from its two ends, where servers put the id. Undefined unless it is certain: the
+ * word `"id"` must stand nowhere else and nothing may be written in escapes, for of two ids an agent
+ * might read the other.
+ */
+function scanEnds(bytes: Buffer): Scanned | undefined {
+  const head = readHead(bytes);
+  if (head === undefined || bytes.includes('\\u00')) return undefined;
+  const trailing = trailingId(bytes);
+  const id = head.id ?? trailing;
+  if (id === undefined || (head.id !== undefined && trailing !== undefined)) return undefined;
+  const before = id.start - 1;
+  if (
+    bytes.indexOf('"id"', head.id === undefined ? 0 : id.end) !==
+    (head.id === undefined ? bytes.lastIndexOf('"id"', before) : -1)
+  )
+    return undefined;
+  let end = behindBlanks(bytes, bytes.length) - 1;
+  if (bytes[end] !== CLOSE) return undefined;
+  if (head.id === undefined) end = behindBlanks(bytes, bytes.lastIndexOf('"id"', before)) - 1;
+  end = behindBlanks(bytes, end);
+  if (bytes.toString('latin1', end - VERSION_MEMBER.length, end) === VERSION_MEMBER) end -= VERSION_MEMBER.length;
+  return closesValue(bytes[end - 1]) ? { kind: 'result', id, payload: { start: head.payload, end } } : undefined;
+}
+
+/** The members before a result that is an object or array; undefined when there is anything else. */
+function readHead(bytes: Buffer): { id: Span | undefined; payload: number } | undefined {
+  let at = skipBlanks(bytes, 0);
+  let id: Span | undefined;
+  if (bytes[at] !== OPEN) return undefined;
+  for (;;) {
+    const key = readKey(bytes, skipBlanks(bytes, at + 1));
+    if (key === undefined) return undefined;
+    if (key.name === 'result') return opensValue(bytes[key.behind]) ? { id, payload: key.behind } : undefined;
+    const end = opensValue(bytes[key.behind]) ? -1 : endOfScalar(bytes, key.behind);
+    if (end < 0 || (key.name !== 'jsonrpc' && key.name !== 'id') || (key.name === 'id' && id !== undefined))
+      return undefined;
+    if (key.name === 'id') id = { start: key.behind, end };
+    at = skipBlanks(bytes, end);
+    if (bytes[at] !== COMMA) return undefined;
+  }
+}
+
+const closesValue = (byte: number | undefined): boolean => byte === CLOSE || byte === 0x5d;
+
 /** Reads a message's outline; undefined when it is no plain JSON-RPC object or cannot be told cheaply. */
 export function scan(bytes: Buffer): Scanned | undefined {
+  const quick = bytes.length > WALKED_BYTES ? scanEnds(bytes) : undefined;
+  if (quick !== undefined) return quick;
   const members = readMembers(bytes);
   if (members === undefined) return undefined;
   const [id, result, error] = [members.get('id'), members.get('result'), members.get('error')];
-  if (members.has('method')) return result === undefined && error === undefined ? { kind: 'call', id, payload: members.get('params') } : undefined;
-  if (id === undefined || !opensId(bytes[id.start]) || (result === undefined) === (error === undefined)) return undefined;
+  if (members.has('method'))
+    return result === undefined && error === undefined
+      ? { kind: 'call', id, payload: members.get('params') }
+      : undefined;
+  if (id === undefined || !opensId(bytes[id.start]) || (result === undefined) === (error === undefined))
+    return undefined;
   return { kind: error === undefined ? 'result' : 'error', id, payload: result ?? error };
 }
 
 /** A string, a number, or the null of an answer to something unreadable (JSON-RPC 2.0 §5). */
-const opensId = (byte: number | undefined): boolean => byte === QUOTE || byte === MINUS || byte === NULL || isDigit(byte);
+const opensId = (byte: number | undefined): boolean =>
+  byte === QUOTE || byte === MINUS || byte === NULL || isDigit(byte);
 
 /**
  * Whose answer it was, of a message that was too long to be kept: `ends` holds its first and last bytes.

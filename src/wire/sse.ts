@@ -72,7 +72,8 @@ export class SseReader {
 
   #keep(text: string): void {
     this.#size += text.length;
-    if (this.#size > this.#maxEventBytes) throw new ProxyError('upstream_protocol', `The server sent an event of more than ${this.#maxEventBytes} bytes.`);
+    if (this.#size > this.#maxEventBytes)
+      throw new ProxyError('upstream_protocol', `The server sent an event of more than ${this.#maxEventBytes} bytes.`);
     this.#pieces.push(text);
     this.#endsWithLf = text.endsWith(LF);
   }
@@ -82,7 +83,8 @@ export class SseReader {
     this.#pieces = [];
     this.#size = 0;
     this.#endsWithLf = false;
-    if (block.length > this.#maxEventBytes) throw new ProxyError('upstream_protocol', `The server sent an event of more than ${this.#maxEventBytes} bytes.`);
+    if (block.length > this.#maxEventBytes)
+      throw new ProxyError('upstream_protocol', `The server sent an event of more than ${this.#maxEventBytes} bytes.`);
     if (block !== '') this.#dispatch(block);
   }
 
@@ -102,7 +104,8 @@ export class SseReader {
       const colon = line.indexOf(':');
       if (colon === 0) continue;
       const field = colon < 0 ? line : line.slice(0, colon);
-      const value = colon < 0 ? '' : line.charCodeAt(colon + 1) === 0x20 ? line.slice(colon + 2) : line.slice(colon + 1);
+      const value =
+        colon < 0 ? '' : line.charCodeAt(colon + 1) === 0x20 ? line.slice(colon + 2) : line.slice(colon + 1);
       if (field === 'data') data = data === undefined ? value : `${data}${LF}${value}`;
       else if (field === 'event') type = value;
       else if (field === 'id' && !value.includes('\u0000')) id = value;

@@ -26,12 +26,19 @@ export class ADoor {
     return new ADoor(server);
   }
 
-  request(method: string, path = '/mcp', headers: http.OutgoingHttpHeaders = {}, body?: string | Buffer): Promise<Answered> {
+  request(
+    method: string,
+    path = '/mcp',
+    headers: http.OutgoingHttpHeaders = {},
+    body?: string | Buffer,
+  ): Promise<Answered> {
     const answered = new Promise<Answered>((resolve, reject) => {
       const req = http.request({ host: '127.0.0.1', port: this.port, method, path, headers, agent: false }, (res) => {
         const chunks: Buffer[] = [];
         res.on('data', (chunk: Buffer) => chunks.push(chunk));
-        res.on('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(chunks).toString() }));
+        res.on('end', () =>
+          resolve({ status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(chunks).toString() }),
+        );
         res.on('error', reject);
       });
       req.on('error', reject);

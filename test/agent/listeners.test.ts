@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Listener, Listeners } from '../../src/agent/listeners.ts';
 import type { Registered, RegistryListener, TenantServers } from '../../src/catalog/registry.ts';
 import type { PrincipalId, TenantId } from '../../src/shared/id.ts';
-import { aCaller, ACME, ANNA, BEN, ownerKeyOf, settled } from '../catalog/a-tenant.ts';
+import { ACME, ANNA, aCaller, BEN, ownerKeyOf, settled } from '../catalog/a-tenant.ts';
 import { serverOf, URL_ONLY } from '../catalog/read-definition.ts';
 import { AChangeFeed } from '../support/a-change-feed.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -16,8 +16,16 @@ const ALIVE = '\n: keep-alive\n';
 
 /** What is registered, by owner of a list. */
 function servers(lists: Readonly<Record<string, string>>, revision = '1'): TenantServers {
-  const all = new Map(Object.entries(lists).map(([owner, toolsJson]) => [owner, { tools: [], dropped: [], foundAt: 0, toolsJson }]));
-  const registered: Registered = { server: { ...server, revision }, source: 'table', enabled: true, definition: {}, lists: all };
+  const all = new Map(
+    Object.entries(lists).map(([owner, toolsJson]) => [owner, { tools: [], dropped: [], foundAt: 0, toolsJson }]),
+  );
+  const registered: Registered = {
+    server: { ...server, revision },
+    source: 'table',
+    enabled: true,
+    definition: {},
+    lists: all,
+  };
   return { version: 1, byName: new Map([['linear', registered]]) };
 }
 
@@ -49,7 +57,11 @@ class Bench {
     return (this.#door ??= await ADoor.open((_request, response) => this.#waiting.shift()?.(response)));
   }
 
-  async listen(principalId: PrincipalId = ANNA, tenantId = ACME, isDeaf = false): Promise<{ text: () => string; leave: () => void; resume: () => void; end: () => void; response: ServerResponse }> {
+  async listen(
+    principalId: PrincipalId = ANNA,
+    tenantId = ACME,
+    isDeaf = false,
+  ): Promise<{ text: () => string; leave: () => void; resume: () => void; end: () => void; response: ServerResponse }> {
     const door = await this.door();
     const arrived = new Promise<ServerResponse>((resolve) => this.#waiting.push(resolve));
     const ask = 'GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -87,12 +99,17 @@ async function stuffed(response: ServerResponse): Promise<void> {
 }
 
 const count = (text: string, what: string): number => text.split(what).length - 1;
-const heard = (stream: { text: () => string }): Promise<void> => until(() => stream.text().includes('changed'), 'the notice');
+const heard = (stream: { text: () => string }): Promise<void> =>
+  until(() => stream.text().includes('changed'), 'the notice');
 
 describe('a change of lists', () => {
-  it('is told to everybody of the tenant when it is everybody\'s list, and to no other tenant', async () => {
+  it("is told to everybody of the tenant when it is everybody's list, and to no other tenant", async () => {
     const { listeners } = open();
-    const [anna, ben, stranger] = [await bench.listen(ANNA), await bench.listen(BEN), await bench.listen(ANNA, UMBRELLA)];
+    const [anna, ben, stranger] = [
+      await bench.listen(ANNA),
+      await bench.listen(BEN),
+      await bench.listen(ANNA, UMBRELLA),
+    ];
     bench.change(servers({ '': '[1]' }), servers({ '': '[0]' }));
     await Promise.all([heard(anna), heard(ben)]);
     bench.clock.advance(25_000);
@@ -139,7 +156,9 @@ describe('a stream', () => {
     open();
     const anna = await bench.listen();
     await until(() => anna.text().includes(': hello'), 'the greeting');
-    expect(anna.text()).toMatch(/content-type: text\/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no/i);
+    expect(anna.text()).toMatch(
+      /content-type: text\/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no/i,
+    );
     for (let n = 1; n <= 3; n++) {
       bench.clock.advance(25_000);
       await until(() => count(anna.text(), ALIVE) === n, `sign of life ${n}`);
@@ -155,7 +174,10 @@ describe('a stream', () => {
     expect(interest).toEqual([[ACME, true]]);
     ben.leave();
     await until(() => listeners.size === 0, 'the second to be gone');
-    expect(interest).toEqual([[ACME, true], [ACME, false]]);
+    expect(interest).toEqual([
+      [ACME, true],
+      [ACME, false],
+    ]);
     expect(listeners.isListening(ACME)).toBe(false);
     const again = await bench.listen();
     expect(interest.at(-1)).toEqual([ACME, true]);
@@ -207,18 +229,21 @@ describe('a stream', () => {
 });
 
 describe('a stream whose sender is not known any more', () => {
-  it.each(['agent_keys', 'issuers', 'tenants'] as const)('ends with the notice of changed %s, and only where it has to', async (kind) => {
-    open();
-    const [anna, ben] = [await bench.listen(ANNA), await bench.listen(BEN)];
-    bench.welcome.delete('anna');
-    bench.changes.say({ kind, tenantId: UMBRELLA });
-    bench.changes.say({ kind: 'servers', tenantId: ACME, serverId: 'x' });
-    await settled();
-    expect(anna.text()).not.toContain('goodbye');
-    bench.changes.say({ kind, tenantId: ACME });
-    await until(() => anna.text().includes('goodbye'), 'the goodbye');
-    expect(ben.text()).not.toContain('goodbye');
-  });
+  it.each(['agent_keys', 'issuers', 'tenants'] as const)(
+    'ends with the notice of changed %s, and only where it has to',
+    async (kind) => {
+      open();
+      const [anna, ben] = [await bench.listen(ANNA), await bench.listen(BEN)];
+      bench.welcome.delete('anna');
+      bench.changes.say({ kind, tenantId: UMBRELLA });
+      bench.changes.say({ kind: 'servers', tenantId: ACME, serverId: 'x' });
+      await settled();
+      expect(anna.text()).not.toContain('goodbye');
+      bench.changes.say({ kind, tenantId: ACME });
+      await until(() => anna.text().includes('goodbye'), 'the goodbye');
+      expect(ben.text()).not.toContain('goodbye');
+    },
+  );
 
   it('ends at the next sign of life at the latest: a token that expires makes no notice', async () => {
     open();

@@ -9,7 +9,11 @@ const META = { [VERSION]: MODERN, [CAPABILITIES]: {} };
 
 type Headers = Readonly<Record<string, string>>;
 
-const modernHeaders = (method: string, more: Headers = {}): Headers => ({ 'mcp-protocol-version': MODERN, 'mcp-method': method, ...more });
+const modernHeaders = (method: string, more: Headers = {}): Headers => ({
+  'mcp-protocol-version': MODERN,
+  'mcp-method': method,
+  ...more,
+});
 
 function refusal(body: unknown, headers: Headers = {}): BadMessage {
   try {
@@ -43,9 +47,16 @@ describe('a message that is none', () => {
     expect(refusal(body)).toMatchObject({ status, code });
   });
 
-  it.each([['null'], ['1.5'], ['true'], ['{}'], ['[1]'], ['9007199254740992'], ['1e300']])('B120: is refused when its id is %s', (id) => {
-    expect(refusal(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)).toMatchObject({ status: 400, code: -32600, idText: 'null' });
-  });
+  it.each([['null'], ['1.5'], ['true'], ['{}'], ['[1]'], ['9007199254740992'], ['1e300']])(
+    'B120: is refused when its id is %s',
+    (id) => {
+      expect(refusal(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)).toMatchObject({
+        status: 400,
+        code: -32600,
+        idText: 'null',
+      });
+    },
+  );
 
   it('says which request it refuses where that could be read', () => {
     expect(refusal(request({ id: 'a', params: [] }))).toMatchObject({ idText: '"a"' });
@@ -53,7 +64,8 @@ describe('a message that is none', () => {
   });
 
   it('B078: is refused when it is nested too deep, before it is parsed', () => {
-    const nested = (depth: number): string => `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${'['.repeat(depth)}${']'.repeat(depth)},"pad":"${' '.repeat(300)}"}}`;
+    const nested = (depth: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${'['.repeat(depth)}${']'.repeat(depth)},"pad":"${' '.repeat(300)}"}}`;
     expect(refusal(nested(127))).toMatchObject({ status: 400, code: -32600 });
     expect(refusal('['.repeat(1_000_000))).toMatchObject({ status: 400, code: -32600 });
     expect(readMessage(nested(126), {}).method).toBe('x');
@@ -77,8 +89,18 @@ describe('a message that is none', () => {
 
 describe('a message of the legacy era', () => {
   it('is told apart: request, notification, answer', () => {
-    expect(read(request({ params: { cursor: 'a' } }))).toEqual({ kind: 'request', era: 'legacy', idText: '1', method: 'tools/list', params: { cursor: 'a' } });
-    expect(read({ jsonrpc: '2.0', method: 'notifications/initialized' })).toMatchObject({ kind: 'notification', idText: 'null', params: {} });
+    expect(read(request({ params: { cursor: 'a' } }))).toEqual({
+      kind: 'request',
+      era: 'legacy',
+      idText: '1',
+      method: 'tools/list',
+      params: { cursor: 'a' },
+    });
+    expect(read({ jsonrpc: '2.0', method: 'notifications/initialized' })).toMatchObject({
+      kind: 'notification',
+      idText: 'null',
+      params: {},
+    });
     expect(read({ jsonrpc: '2.0', id: 1, result: {} })).toMatchObject({ kind: 'answer', idText: '1' });
     expect(read({ jsonrpc: '2.0', id: 'x', error: { code: 1, message: '' } })).toMatchObject({ kind: 'answer' });
   });
@@ -101,7 +123,9 @@ describe('a message of the legacy era', () => {
     ['2025-06-18', -32600],
     ['', -32022],
   ])('B305: is refused with version %j in its header', (version, code) => {
-    expect(() => checkLegacyVersion(version, '2025-11-25', '5')).toThrow(expect.objectContaining({ status: 400, code, idText: '5' }));
+    expect(() => checkLegacyVersion(version, '2025-11-25', '5')).toThrow(
+      expect.objectContaining({ status: 400, code, idText: '5' }),
+    );
   });
 });
 
@@ -116,9 +140,18 @@ describe('a message of the modern era', () => {
 
   it('has its name in the header, encoded where it has to be', () => {
     const named = (name: string): object => request({ method: 'tools/call', params: { name, _meta: META } });
-    expect(read(named('größe'), modernHeaders('tools/call', { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' })).era).toBe('modern');
-    expect(read(named('größe'), modernHeaders('tools/call', { 'mcp-name': Buffer.from('größe').toString('latin1') })).era).toBe('modern');
-    expect(read(request({ method: 'resources/read', params: { uri: 'file:///a', _meta: META } }), modernHeaders('resources/read', { 'mcp-name': 'file:///a' })).era).toBe('modern');
+    expect(read(named('größe'), modernHeaders('tools/call', { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' })).era).toBe(
+      'modern',
+    );
+    expect(
+      read(named('größe'), modernHeaders('tools/call', { 'mcp-name': Buffer.from('größe').toString('latin1') })).era,
+    ).toBe('modern');
+    expect(
+      read(
+        request({ method: 'resources/read', params: { uri: 'file:///a', _meta: META } }),
+        modernHeaders('resources/read', { 'mcp-name': 'file:///a' }),
+      ).era,
+    ).toBe('modern');
   });
 
   it.each([
@@ -132,27 +165,45 @@ describe('a message of the modern era', () => {
     ['a name header that is no base64', call, { ...callHeaders, 'mcp-name': '=?base64?!?=' }, -32020],
     ['no name at all', request({ method: 'tools/call', params: { _meta: META } }), modernHeaders('tools/call'), -32020],
     ['no capabilities', request({ params: { _meta: { [VERSION]: MODERN } } }), modernHeaders('tools/list'), -32602],
-    ['capabilities that are no object', request({ params: { _meta: { ...META, [CAPABILITIES]: [] } } }), modernHeaders('tools/list'), -32602],
+    [
+      'capabilities that are no object',
+      request({ params: { _meta: { ...META, [CAPABILITIES]: [] } } }),
+      modernHeaders('tools/list'),
+      -32602,
+    ],
     ['the version in the header only', request(), modernHeaders('tools/list'), -32602],
     ['_meta that is no object', request({ params: { _meta: 7 } }), modernHeaders('tools/list'), -32602],
   ])('is refused with %s', (_, body, headers, code) => {
     expect(refusal(body, headers)).toMatchObject({ status: 400, code, idText: '1' });
   });
 
-  it.each([['2027-01-01'], ['2025-11-25'], [''], [7], [null]])('B305: is refused in version %j, and told which there are', (version) => {
-    expect(refusal(request({ params: { _meta: { ...META, [VERSION]: version } } }))).toMatchObject({
-      status: 400,
-      code: -32022,
-      data: { supported: [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'], requested: typeof version === 'string' ? version : 'none' },
-    });
-  });
+  it.each([['2027-01-01'], ['2025-11-25'], [''], [7], [null]])(
+    'B305: is refused in version %j, and told which there are',
+    (version) => {
+      expect(refusal(request({ params: { _meta: { ...META, [VERSION]: version } } }))).toMatchObject({
+        status: 400,
+        code: -32022,
+        data: {
+          supported: [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+          requested: typeof version === 'string' ? version : 'none',
+        },
+      });
+    },
+  );
 
   it('does not repeat an endless version', () => {
-    expect(String(refusal(request({ params: { _meta: { [VERSION]: 'x'.repeat(10_000) } } })).data?.['requested'])).toHaveLength(64);
+    expect(
+      String(refusal(request({ params: { _meta: { [VERSION]: 'x'.repeat(10_000) } } })).data?.['requested']),
+    ).toHaveLength(64);
   });
 
   it('may be a notification without the envelope, which only requests carry', () => {
-    expect(read({ jsonrpc: '2.0', method: 'notifications/cancelled' }, { 'mcp-protocol-version': MODERN })).toMatchObject({ kind: 'notification', era: 'modern' });
-    expect(read({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: META } })).toMatchObject({ kind: 'notification', era: 'modern' });
+    expect(
+      read({ jsonrpc: '2.0', method: 'notifications/cancelled' }, { 'mcp-protocol-version': MODERN }),
+    ).toMatchObject({ kind: 'notification', era: 'modern' });
+    expect(read({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: META } })).toMatchObject({
+      kind: 'notification',
+      era: 'modern',
+    });
   });
 });

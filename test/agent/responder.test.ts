@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Accepted } from '../../src/agent/negotiate.ts';
 import { Responder } from '../../src/agent/responder.ts';
-import { type Answered, ADoor, until } from './a-door.ts';
+import { ADoor, type Answered, until } from './a-door.ts';
 
 const BOTH: Accepted = { json: true, events: true };
 const JSON_ONLY: Accepted = { json: true, events: false };
@@ -34,7 +34,9 @@ describe('an answer', () => {
       responder.send(ANSWER, 500);
     });
     expect([status, headers['content-type']]).toEqual([200, 'text/event-stream']);
-    expect(text).toBe(`event: message\ndata: ${NOTE}\n\nevent: message\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\n\n`);
+    expect(text).toBe(
+      `event: message\ndata: ${NOTE}\n\nevent: message\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\n\n`,
+    );
   });
 
   it('takes what was gathered and not written yet along, when it has become a stream', async () => {
@@ -58,19 +60,29 @@ describe('an answer', () => {
 
   it('is an event for an agent that takes nothing else', async () => {
     const { headers, text } = await answered(EVENTS_ONLY, (responder) => responder.send(ANSWER));
-    expect([headers['content-type'], text]).toEqual(['text/event-stream', 'event: message\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\n\n']);
+    expect([headers['content-type'], text]).toEqual([
+      'text/event-stream',
+      'event: message\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\n\n',
+    ]);
   });
 
   it('B022: stays one data line, also when the server wrote it in many', async () => {
-    const pretty = JSON.stringify({ jsonrpc: '2.0', id: 7, result: { text: 'a\nb\r漢' } }, undefined, 2).replaceAll('\n', '\r\n');
-    const { text } = await answered(EVENTS_ONLY, (responder) => responder.send([pretty.slice(0, 20), Buffer.from(pretty.slice(20))]));
+    const pretty = JSON.stringify({ jsonrpc: '2.0', id: 7, result: { text: 'a\nb\r漢' } }, undefined, 2).replaceAll(
+      '\n',
+      '\r\n',
+    );
+    const { text } = await answered(EVENTS_ONLY, (responder) =>
+      responder.send([pretty.slice(0, 20), Buffer.from(pretty.slice(20))]),
+    );
     const [, data = ''] = /^event: message\ndata: (.*)\n\n$/.exec(text) ?? [];
     expect(JSON.parse(data)).toEqual(JSON.parse(pretty));
   });
 
   it('arrives whole however large, with its length said before', async () => {
     for (const bytes of [64 * 1024 - 36, 64 * 1024, 3_000_000]) {
-      const { headers, text } = await answered(BOTH, (responder) => responder.send([...ANSWER, Buffer.alloc(bytes, ' ')]));
+      const { headers, text } = await answered(BOTH, (responder) =>
+        responder.send([...ANSWER, Buffer.alloc(bytes, ' ')]),
+      );
       expect(headers['content-length']).toBe(String(bytes + 36));
       expect(text).toHaveLength(bytes + 36);
       await door?.close();
@@ -104,7 +116,10 @@ async function overfilled(responder: Responder | undefined): Promise<{ readonly 
     responder?.message(`"${'x'.repeat(500_000)}"`);
     const state = { isThrough: false };
     const slow = responder?.flush() ?? Promise.resolve();
-    slow.then(() => (state.isThrough = true), () => undefined);
+    slow.then(
+      () => (state.isThrough = true),
+      () => undefined,
+    );
     for (let tick = 0; tick < 50 && !state.isThrough; tick++) await new Promise(setImmediate);
     if (!state.isThrough) return state;
   }

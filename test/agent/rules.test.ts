@@ -6,10 +6,15 @@ import { challengeFor, resourceMetadata } from '../../src/agent/protected-resour
 import { parseMcpRoute } from '../../src/agent/route.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 
-const asked = (headers: Record<string, string | undefined>): IncomingMessage => ({ headers }) as unknown as IncomingMessage;
+const asked = (headers: Record<string, string | undefined>): IncomingMessage =>
+  ({ headers }) as unknown as IncomingMessage;
 
 describe('the gatekeeper', () => {
-  const local = createGatekeeper({ publicUrl: () => 'http://127.0.0.1:8080', allowedHosts: undefined, allowedOrigins: undefined });
+  const local = createGatekeeper({
+    publicUrl: () => 'http://127.0.0.1:8080',
+    allowedHosts: undefined,
+    allowedOrigins: undefined,
+  });
   const open = createGatekeeper({
     publicUrl: () => 'https://mcp.acme.test/base',
     allowedHosts: ['Inner.Test', 'other.test:8443'],
@@ -58,20 +63,25 @@ describe('the gatekeeper', () => {
     ['http://localhost, https://evil.test', false, false],
   ];
 
-  it.each(HOSTS.flatMap(([host, ...atHost]) => ORIGINS.map(([origin, ...atOrigin]) => ({ host, origin, expected: [0, 1].map((n) => atHost[n] === true && atOrigin[n] === true) }))))(
-    'B311: with Host $host and Origin $origin lets through $expected',
-    ({ host, origin, expected }) => {
-      const request = asked({ host, origin });
-      expect([local, open].map((keeper) => keeper.check(request, 'api') === undefined)).toEqual(expected);
-      for (const keeper of [local, open]) expect([undefined, 403]).toContain(keeper.check(request, 'api'));
-    },
-  );
+  it.each(
+    HOSTS.flatMap(([host, ...atHost]) =>
+      ORIGINS.map(([origin, ...atOrigin]) => ({
+        host,
+        origin,
+        expected: [0, 1].map((n) => atHost[n] === true && atOrigin[n] === true),
+      })),
+    ),
+  )('B311: with Host $host and Origin $origin lets through $expected', ({ host, origin, expected }) => {
+    const request = asked({ host, origin });
+    expect([local, open].map((keeper) => keeper.check(request, 'api') === undefined)).toEqual(expected);
+    for (const keeper of [local, open]) expect([undefined, 403]).toContain(keeper.check(request, 'api'));
+  });
 
   it('wants a Host', () => {
     expect(local.check(asked({}), 'api')).toBe(400);
   });
 
-  it('takes the empty Origin of a sign-in page\'s own form there, and nowhere else', () => {
+  it("takes the empty Origin of a sign-in page's own form there, and nowhere else", () => {
     const request = asked({ host: 'localhost', origin: 'null' });
     expect([local.check(request, 'pages'), local.check(request, 'api')]).toEqual([undefined, 403]);
     expect(local.check(asked({ host: 'evil.test', origin: 'null' }), 'pages')).toBe(403);
@@ -105,7 +115,27 @@ describe('a route', () => {
     expect(parseMcpRoute(url)).toEqual({ tenant, only, path });
   });
 
-  it.each(['/', '', '/MCP', '/mcpx', '/mcp//', '/mcp/a/b', '/t//mcp', '/t/acme', '/t/a/b/mcp', '/t/acme/mcp/a/b', '//mcp', '/x/mcp', '/mcp/%2e%2e', '/mcp/..', '/mcp/a"b', '/t/a\r\n/mcp', '/mcp/größe', `/mcp/${'a'.repeat(65)}`, 'http://evil.test/mcp'])('%s is none', (url) => {
+  it.each([
+    '/',
+    '',
+    '/MCP',
+    '/mcpx',
+    '/mcp//',
+    '/mcp/a/b',
+    '/t//mcp',
+    '/t/acme',
+    '/t/a/b/mcp',
+    '/t/acme/mcp/a/b',
+    '//mcp',
+    '/x/mcp',
+    '/mcp/%2e%2e',
+    '/mcp/..',
+    '/mcp/a"b',
+    '/t/a\r\n/mcp',
+    '/mcp/größe',
+    `/mcp/${'a'.repeat(65)}`,
+    'http://evil.test/mcp',
+  ])('%s is none', (url) => {
     expect(parseMcpRoute(url)).toBeUndefined();
   });
 });
@@ -153,13 +183,19 @@ describe('where to get a token', () => {
   it('is said by the challenge: an error only where a token came', () => {
     const metadata = 'resource_metadata="https://mcp.acme.test/.well-known/oauth-protected-resource/t/acme/mcp/linear"';
     expect(challengeFor('https://mcp.acme.test', route, refused, false)).toBe(`Bearer ${metadata}`);
-    expect(challengeFor('https://mcp.acme.test', route, refused, true)).toBe(`Bearer error="invalid_token", ${metadata}`);
-    expect(challengeFor('https://mcp.acme.test', route, new ProxyError('insufficient_scope', 'No.'), true)).toBe(`Bearer error="insufficient_scope", ${metadata}`);
+    expect(challengeFor('https://mcp.acme.test', route, refused, true)).toBe(
+      `Bearer error="invalid_token", ${metadata}`,
+    );
+    expect(challengeFor('https://mcp.acme.test', route, new ProxyError('insufficient_scope', 'No.'), true)).toBe(
+      `Bearer error="insufficient_scope", ${metadata}`,
+    );
   });
 
   it('is an address below the path of the public URL (RFC 9728 §3.1)', () => {
     for (const publicUrl of ['https://acme.test/base', 'https://acme.test/base/']) {
-      expect(challengeFor(publicUrl, route, refused, false)).toContain('"https://acme.test/.well-known/oauth-protected-resource/base/t/acme/mcp/linear"');
+      expect(challengeFor(publicUrl, route, refused, false)).toContain(
+        '"https://acme.test/.well-known/oauth-protected-resource/base/t/acme/mcp/linear"',
+      );
     }
   });
 

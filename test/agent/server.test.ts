@@ -25,7 +25,11 @@ async function serve(): Promise<Seen> {
   const seen: Seen = { mcp: [], app: [], waiting: [] };
   server = await listenForAgents(
     {
-      gatekeeper: createGatekeeper({ publicUrl: () => server?.url ?? 'http://127.0.0.1', allowedHosts: undefined, allowedOrigins: undefined }),
+      gatekeeper: createGatekeeper({
+        publicUrl: () => server?.url ?? 'http://127.0.0.1',
+        allowedHosts: undefined,
+        allowedOrigins: undefined,
+      }),
       mcp: (request, response, { path }) => {
         seen.mcp.push(`${request.method} ${path}`);
         if (request.url?.includes('wait') === true) seen.waiting.push(() => response.end('late'));
@@ -86,12 +90,16 @@ describe('a request', () => {
 
   it('B309: of an allowed Origin may be asked about before, and its answer read', async () => {
     const seen = await serve();
-    const asked = await answered(head('OPTIONS /mcp', 'Origin: http://localhost:5173\r\nAccess-Control-Request-Method: POST\r\n'));
+    const asked = await answered(
+      head('OPTIONS /mcp', 'Origin: http://localhost:5173\r\nAccess-Control-Request-Method: POST\r\n'),
+    );
     expect(asked).toContain('HTTP/1.1 204');
     expect(asked.toLowerCase()).toContain('access-control-allow-origin: http://localhost:5173');
     expect(asked.toLowerCase()).toContain('mcp-session-id');
     expect(seen.mcp).toEqual([]);
-    expect((await answered(head('POST /mcp', 'Origin: http://localhost:5173\r\nContent-Length: 0\r\n'))).toLowerCase()).toContain('access-control-expose-headers');
+    expect(
+      (await answered(head('POST /mcp', 'Origin: http://localhost:5173\r\nContent-Length: 0\r\n'))).toLowerCase(),
+    ).toContain('access-control-expose-headers');
   });
 });
 
@@ -111,7 +119,9 @@ describe('stopping', () => {
     await until(() => seen.waiting.length === 1, 'the request');
     server?.stopAccepting();
     const drained = server?.drained(5_000);
-    await expect(Promise.race([drained, new Promise((resolve) => setImmediate(resolve, 'waits'))])).resolves.toBe('waits');
+    await expect(Promise.race([drained, new Promise((resolve) => setImmediate(resolve, 'waits'))])).resolves.toBe(
+      'waits',
+    );
     seen.waiting[0]?.();
     await within(drained ?? Promise.resolve(), 'the drain');
     expect(busy.text()).toContain('late');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { McpRoute } from '../../src/agent/route.ts';
 import { Sessions } from '../../src/agent/sessions.ts';
 import type { PrincipalId, TenantId } from '../../src/shared/id.ts';
-import { aCaller, ACME, ANNA, BEN } from '../catalog/a-tenant.ts';
+import { ACME, ANNA, aCaller, BEN } from '../catalog/a-tenant.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const route: McpRoute = { tenant: undefined, only: undefined, path: '/mcp' };
@@ -25,9 +25,11 @@ describe('a session', () => {
   it('B252: does not exist for anybody else, and the three kinds of unknown look the same', () => {
     const { sessions, open } = aBench();
     const session = open();
-    for (const stranger of [aCaller(BEN), aCaller('Anna' as PrincipalId), aCaller(ANNA, 'umbrella' as TenantId)]) expect(sessions.find(session.id, stranger, route)).toBeUndefined();
+    for (const stranger of [aCaller(BEN), aCaller('Anna' as PrincipalId), aCaller(ANNA, 'umbrella' as TenantId)])
+      expect(sessions.find(session.id, stranger, route)).toBeUndefined();
     sessions.end(session);
-    for (const id of [session.id, 'x'.repeat(43), '', '__proto__', 'constructor']) expect(sessions.find(id, aCaller(), route)).toBeUndefined();
+    for (const id of [session.id, 'x'.repeat(43), '', '__proto__', 'constructor'])
+      expect(sessions.find(id, aCaller(), route)).toBeUndefined();
     expect(ACME).toBe('acme');
   });
 

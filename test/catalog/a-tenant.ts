@@ -31,13 +31,17 @@ export class StoredCatalogs implements CatalogStore {
 
   put(catalog: StoredCatalog): Promise<void> {
     this.puts++;
-    this.rows = this.rows.filter((row) => row.serverId !== catalog.serverId || row.owner !== catalog.owner || row.tenantId !== catalog.tenantId);
+    this.rows = this.rows.filter(
+      (row) => row.serverId !== catalog.serverId || row.owner !== catalog.owner || row.tenantId !== catalog.tenantId,
+    );
     this.rows.push(catalog);
     return Promise.resolve();
   }
 
   remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<void> {
-    this.rows = this.rows.filter((row) => row.tenantId !== tenantId || row.serverId !== serverId || row.owner !== owner);
+    this.rows = this.rows.filter(
+      (row) => row.tenantId !== tenantId || row.serverId !== serverId || row.owner !== owner,
+    );
     return Promise.resolve();
   }
 }
@@ -86,7 +90,8 @@ export class ATenant {
 
   async #load(tenantId: TenantId): Promise<readonly LoadedServer[]> {
     this.loads++;
-    const all = tenantId === ACME ? [...this.definitions].map(([name, definition]) => this.#loaded(name, definition)) : [];
+    const all =
+      tenantId === ACME ? [...this.definitions].map(([name, definition]) => this.#loaded(name, definition)) : [];
     await this.gate;
     return all;
   }
@@ -103,7 +108,9 @@ export class ATenant {
     };
     const result = parseDefinition(input);
     const { tenantId, id, revision } = input;
-    const server = result.ok ? { ...result.server, gated: result.server.gated ?? this.gated } : { tenantId, id, name, revision, problems: result.problems };
+    const server = result.ok
+      ? { ...result.server, gated: result.server.gated ?? this.gated }
+      : { tenantId, id, name, revision, problems: result.problems };
     return { server, source: 'table', enabled: result.ok && result.server.enabled, definition };
   }
 }

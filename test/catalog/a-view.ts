@@ -13,16 +13,26 @@ type Tools = readonly (string | object)[] | undefined;
 export function standingOf(name: string, tools: Tools, definition: object = {}): Standing {
   const server = serverOf({ url: `https://${name}.test/mcp`, ...definition }, { name });
   const listed = tools?.map((tool) => (typeof tool === 'string' ? aTool(tool) : tool));
-  const list = listed === undefined ? undefined : { ...readTools(listed), foundAt: 0, toolsJson: JSON.stringify(listed) };
+  const list =
+    listed === undefined ? undefined : { ...readTools(listed), foundAt: 0, toolsJson: JSON.stringify(listed) };
   return { name, server, list, state: list === undefined ? 'unavailable' : 'ok', reason: undefined };
 }
 
-export function viewOf(all: readonly (readonly [string, Tools])[], isPrefixed = true, definitions: Readonly<Record<string, object>> = {}): View {
+export function viewOf(
+  all: readonly (readonly [string, Tools])[],
+  isPrefixed = true,
+  definitions: Readonly<Record<string, object>> = {},
+): View {
   const standings = all.map(([name, tools]) => standingOf(name, tools, definitions[name] ?? {}));
-  return buildView([...standings].sort((a, b) => (a.name < b.name ? -1 : 1)), isPrefixed, SELF);
+  return buildView(
+    [...standings].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    isPrefixed,
+    SELF,
+  );
 }
 
-export const parsedPage = (page: Page | undefined, era: 'legacy' | 'modern' = 'legacy'): JsonObject => JSON.parse((page?.[era] ?? Buffer.from('null')).toString()) as JsonObject;
+export const parsedPage = (page: Page | undefined, era: 'legacy' | 'modern' = 'legacy'): JsonObject =>
+  JSON.parse((page?.[era] ?? Buffer.from('null')).toString()) as JsonObject;
 
 /** Names on all pages, in their order. */
 export function toolsIn(view: View): string[] {

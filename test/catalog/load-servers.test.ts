@@ -33,10 +33,13 @@ class Bench {
     },
     // Sealed texts say where they were sealed, so that one moved elsewhere is seen.
     secretsOf: (tenantId, serverName) => ({
-      seal: (path, value) => Promise.resolve(Buffer.from(JSON.stringify([tenantId, serverName, path, value])).toString('base64')),
+      seal: (path, value) =>
+        Promise.resolve(Buffer.from(JSON.stringify([tenantId, serverName, path, value])).toString('base64')),
       open: (path, sealed) => {
         const [tenant, server, where, value] = JSON.parse(Buffer.from(sealed, 'base64').toString()) as string[];
-        return tenant === tenantId && server === serverName && where === path ? Promise.resolve(value ?? '') : Promise.reject(new Error('moved'));
+        return tenant === tenantId && server === serverName && where === path
+          ? Promise.resolve(value ?? '')
+          : Promise.reject(new Error('moved'));
       },
     }),
     gatedDefault: (tenantId) => Promise.resolve(tenantId === ACME ? this.gated : undefined),
@@ -53,10 +56,20 @@ class Bench {
 }
 
 describe('rows of the table', () => {
-  it('become servers, with the installation\'s defaults', async () => {
+  it("become servers, with the installation's defaults", async () => {
     const bench = new Bench();
-    bench.rows = [aRow('linear'), aRow('inner', { url: 'http://inner.test/mcp', credential: { kind: 'secret' } }), aRow('other', { url: 'http://other.test/mcp', credential: { kind: 'secret' } })];
-    expect(await bench.one('linear')).toMatchObject({ name: 'linear', id: 'id-of-linear', revision: '1', source: 'table', idleTimeoutMs: 12_345 });
+    bench.rows = [
+      aRow('linear'),
+      aRow('inner', { url: 'http://inner.test/mcp', credential: { kind: 'secret' } }),
+      aRow('other', { url: 'http://other.test/mcp', credential: { kind: 'secret' } }),
+    ];
+    expect(await bench.one('linear')).toMatchObject({
+      name: 'linear',
+      id: 'id-of-linear',
+      revision: '1',
+      source: 'table',
+      idleTimeoutMs: 12_345,
+    });
     expect(await bench.one('inner')).not.toHaveProperty('problems');
     expect(await bench.one('other')).toHaveProperty('problems');
   });
@@ -77,13 +90,19 @@ describe('rows of the table', () => {
   ])('that hold %s trouble no other', async (_, definition) => {
     const bench = new Bench();
     bench.rows = [aRow('wrong', definition), aRow('linear')];
-    expect(await bench.one('wrong')).toMatchObject({ name: 'wrong', problems: expect.arrayContaining([expect.anything()]) });
+    expect(await bench.one('wrong')).toMatchObject({
+      name: 'wrong',
+      problems: expect.arrayContaining([expect.anything()]),
+    });
     expect(await bench.one('linear')).not.toHaveProperty('problems');
   });
 
   it('that are switched off stay off, whatever the definition says', async () => {
     const bench = new Bench();
-    bench.rows = [aRow('a', { ...URL_ONLY, enabled: true }, { enabled: false }), aRow('b', { ...URL_ONLY, enabled: false })];
+    bench.rows = [
+      aRow('a', { ...URL_ONLY, enabled: true }, { enabled: false }),
+      aRow('b', { ...URL_ONLY, enabled: false }),
+    ];
     expect([await bench.one('a'), await bench.one('b')]).toMatchObject([{ enabled: false }, { enabled: false }]);
   });
 });
@@ -100,7 +119,10 @@ describe('literal secrets written by hand', () => {
       expect(server.transport.headers.get('x-key')?.reveal()).toBe(CANARY);
     }
     expect(JSON.stringify(bench.rows)).not.toContain(CANARY);
-    expect(bench.rows[0]).toMatchObject({ revision: '2', definition: { headers: { 'x-key': { sealed: expect.any(String) } } } });
+    expect(bench.rows[0]).toMatchObject({
+      revision: '2',
+      definition: { headers: { 'x-key': { sealed: expect.any(String) } } },
+    });
   });
 
   it('that cannot be sealed now still serve, and the log does not show them', async () => {
@@ -117,12 +139,14 @@ describe('literal secrets written by hand', () => {
     bench.rows = [aRow('linear', definition)];
     await bench.load(ACME);
     bench.rows = [{ ...(bench.rows[0] as ServerRow), name: 'copy', id: 'id-of-copy' as ServerId }, aRow('other')];
-    expect(await bench.one('copy')).toMatchObject({ problems: [{ path: '$', message: 'A sealed value could not be opened; register the server again.' }] });
+    expect(await bench.one('copy')).toMatchObject({
+      problems: [{ path: '$', message: 'A sealed value could not be opened; register the server again.' }],
+    });
     expect(await bench.one('other')).not.toHaveProperty('problems');
   });
 });
 
-describe('the operator\'s file', () => {
+describe("the operator's file", () => {
   const servers = [{ name: 'fs', definition: { command: 'mcp-fs' } }];
 
   it('belongs to its tenant, and may hold commands', async () => {
@@ -163,12 +187,23 @@ describe('what the tenant gates', () => {
     return 'gated' in server ? server.gated : 'invalid';
   };
 
-  it('holds for every server that does not say itself, also of the operator\'s file', async () => {
+  it("holds for every server that does not say itself, also of the operator's file", async () => {
     const bench = new Bench();
     bench.gated = 'destructive';
     bench.file = { tenant: ACME, servers: [{ name: 'fs', definition: { command: 'mcp-fs' } }] };
-    bench.rows = [aRow('a'), aRow('b', { ...URL_ONLY, gated: false }), aRow('c', { ...URL_ONLY, gated: ['create_*'] }), aRow('d', 7)];
-    expect(await Promise.all(['fs', 'a', 'b', 'c', 'd'].map((name) => gatedOf(bench, name)))).toEqual(['destructive', 'destructive', false, ['create_*'], 'invalid']);
+    bench.rows = [
+      aRow('a'),
+      aRow('b', { ...URL_ONLY, gated: false }),
+      aRow('c', { ...URL_ONLY, gated: ['create_*'] }),
+      aRow('d', 7),
+    ];
+    expect(await Promise.all(['fs', 'a', 'b', 'c', 'd'].map((name) => gatedOf(bench, name)))).toEqual([
+      'destructive',
+      'destructive',
+      false,
+      ['create_*'],
+      'invalid',
+    ]);
   });
 
   it.each([

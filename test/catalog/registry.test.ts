@@ -10,7 +10,11 @@ function heard(tenant: ATenant): { now: TenantServers; before: TenantServers | u
 }
 
 const toolsOf = (tenant: ATenant, name: string, owner = ''): readonly string[] | undefined =>
-  tenant.registry.known(ACME)?.byName.get(name)?.lists.get(owner)?.tools.map((tool) => tool.name);
+  tenant.registry
+    .known(ACME)
+    ?.byName.get(name)
+    ?.lists.get(owner)
+    ?.tools.map((tool) => tool.name);
 
 async function aKnownTenant(...names: string[]): Promise<ATenant> {
   const tenant = new ATenant();
@@ -24,7 +28,7 @@ describe('what is registered', () => {
     const tenant = new ATenant();
     tenant.define('linear');
     expect(tenant.registry.known(ACME)).toBeUndefined();
-    await Promise.all(Array.from({ length: 20 }, () => tenant.registry.tenant(ACME)));
+    await Promise.all(Array.from({ length: 20 }, async () => tenant.registry.tenant(ACME)));
     expect(tenant.loads).toBe(1);
     expect(tenant.registry.tenant(ACME)).toBe(tenant.registry.known(ACME));
   });
@@ -162,12 +166,19 @@ describe('a list of tools', () => {
     await tenant.registry.keepList(server, '', [aTool('b'), aTool('a')]);
     await tenant.registry.keepList(server, 'p:anna', [aTool('private')]);
     expect(tenant.catalogs.rows.map(({ owner }) => owner)).toEqual(['', 'p:anna']);
-    expect([toolsOf(tenant, 'linear'), toolsOf(tenant, 'linear', 'p:anna'), toolsOf(tenant, 'linear', 'p:ben')]).toEqual([['a', 'b'], ['private'], undefined]);
+    expect([
+      toolsOf(tenant, 'linear'),
+      toolsOf(tenant, 'linear', 'p:anna'),
+      toolsOf(tenant, 'linear', 'p:ben'),
+    ]).toEqual([['a', 'b'], ['private'], undefined]);
   });
 
   it('B072: survives the store word for word', async () => {
     const tenant = await aKnownTenant('linear');
-    const tool = aTool('x', { inputSchema: { type: 'object', $defs: { a: {} }, $anchor: 'top' }, 'x-text': '\u0000 é \ud83d\ude00' });
+    const tool = aTool('x', {
+      inputSchema: { type: 'object', $defs: { a: {} }, $anchor: 'top' },
+      'x-text': '\u0000 é \ud83d\ude00',
+    });
     await tenant.registry.keepList(await tenant.server('linear'), '', [tool]);
     expect(tenant.registry.known(ACME)?.byName.get('linear')?.lists.get('')?.tools[0]?.definition).toEqual(tool);
   });
@@ -196,7 +207,10 @@ describe('a list of tools', () => {
   it('B078: with a tool nested five thousand levels deep is kept without it', async () => {
     const tenant = await aKnownTenant('linear');
     const deep = JSON.parse(`${'{"not":'.repeat(5_000)}{}${'}'.repeat(5_000)}`) as unknown;
-    await tenant.registry.keepList(await tenant.server('linear'), '', [aTool('deep', { inputSchema: deep }), aTool('a')]);
+    await tenant.registry.keepList(await tenant.server('linear'), '', [
+      aTool('deep', { inputSchema: deep }),
+      aTool('a'),
+    ]);
     expect(toolsOf(tenant, 'linear')).toEqual(['a']);
     expect(tenant.registry.known(ACME)?.byName.get('linear')?.lists.get('')?.dropped).toMatchObject([{ name: 'deep' }]);
   });

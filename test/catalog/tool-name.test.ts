@@ -10,9 +10,25 @@ const prefixes = fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/);
 const toolNames = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9_.-]{1,128}$/),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 80 }),
-  fc.constantFrom('connect', '_private', '__meta', 'a__', 'b__c', 'search', 'Search', 'has two blanks', '漢字', 'x'.repeat(62), 'x'.repeat(63)),
+  fc.constantFrom(
+    'connect',
+    '_private',
+    '__meta',
+    'a__',
+    'b__c',
+    'search',
+    'Search',
+    'has two blanks',
+    '漢字',
+    'x'.repeat(62),
+    'x'.repeat(63),
+  ),
 );
-const servers = fc.uniqueArray(fc.tuple(prefixes, fc.uniqueArray(toolNames, { maxLength: 8 })), { selector: ([name]) => name, minLength: 1, maxLength: 4 });
+const servers = fc.uniqueArray(fc.tuple(prefixes, fc.uniqueArray(toolNames, { maxLength: 8 })), {
+  selector: ([name]) => name,
+  minLength: 1,
+  maxLength: 4,
+});
 
 describe('a listed name', () => {
   it('B061, B063: has at most 64 characters that model APIs take', () => {
@@ -51,16 +67,27 @@ describe('a listed name', () => {
     );
   });
 
-  it('is prefix and own name where that is plain and short enough, and the own name on the server\'s own path', () => {
-    expect(toolsIn(viewOf([['linear', ['search', '_private', '__meta', 'a__']]]))).toEqual(['linear____meta', 'linear___private', 'linear__a__', 'linear__search']);
+  it("is prefix and own name where that is plain and short enough, and the own name on the server's own path", () => {
+    expect(toolsIn(viewOf([['linear', ['search', '_private', '__meta', 'a__']]]))).toEqual([
+      'linear____meta',
+      'linear___private',
+      'linear__a__',
+      'linear__search',
+    ]);
     expect(toolsIn(viewOf([['linear', ['search', 'a__']]], false))).toEqual(['a__', 'search']);
   });
 
   it('B061: is shortened with a fingerprint otherwise, which stays the same', () => {
     expect(exposedName('linear', 'linear', 'x'.repeat(62), () => false)).toBe(`linear__${'x'.repeat(47)}-d5f3783d`);
-    expect(exposedName('linear', 'linear', 'has two blanks', () => false)).toMatch(/^linear__has_two_blanks-[0-9a-f]{8}$/);
-    expect(exposedName('linear', 'linear', 'has two blanks', () => false)).not.toBe(exposedName('linear', 'other', 'has two blanks', () => false));
-    expect(exposedName('linear', 'linear', '漢', () => false)).not.toBe(exposedName('linear', 'linear', '字', () => false));
+    expect(exposedName('linear', 'linear', 'has two blanks', () => false)).toMatch(
+      /^linear__has_two_blanks-[0-9a-f]{8}$/,
+    );
+    expect(exposedName('linear', 'linear', 'has two blanks', () => false)).not.toBe(
+      exposedName('linear', 'other', 'has two blanks', () => false),
+    );
+    expect(exposedName('linear', 'linear', '漢', () => false)).not.toBe(
+      exposedName('linear', 'linear', '字', () => false),
+    );
   });
 });
 
@@ -68,7 +95,10 @@ describe('the page on names', () => {
   const page = readFileSync(new URL('../../docs/reference/naming.md', import.meta.url), 'utf8');
 
   it('shows names as they are', () => {
-    const shown = [...page.matchAll(/^\| `([^`]+)` \| `(linear__[^`]+)` \|$/gm)].map(([, own = '', listed = '']) => [own, listed]);
+    const shown = [...page.matchAll(/^\| `([^`]+)` \| `(linear__[^`]+)` \|$/gm)].map(([, own = '', listed = '']) => [
+      own,
+      listed,
+    ]);
     expect(shown).toHaveLength(3);
     for (const [own = '', listed] of shown) expect(exposedName('linear', 'linear', own, () => false)).toBe(listed);
     const [, digits] = /47 times `x` \+ `(-[0-9a-f]{8})`/.exec(page) ?? [];
@@ -95,27 +125,51 @@ describe('the stand-in', () => {
 
   it('cannot be shadowed by another server whose prefix is the same', () => {
     const definitions = { a: { prefix: 'x', credential: { kind: 'secret' } }, b: { prefix: 'x' } };
-    const view = viewOf([['a', []], ['b', ['connect']]], true, definitions);
+    const view = viewOf(
+      [
+        ['a', []],
+        ['b', ['connect']],
+      ],
+      true,
+      definitions,
+    );
     expect(view.targets.get('x__connect')).toMatchObject({ kind: 'connect', server: { name: 'a' } });
     expect([...view.targets.values()].filter(({ kind }) => kind === 'tool')).toHaveLength(1);
   });
 
   it('of two servers with one prefix has a name of its own each', () => {
-    const definitions = { a: { prefix: 'x', credential: { kind: 'secret' } }, b: { prefix: 'x', credential: { kind: 'secret' } } };
-    const view = viewOf([['a', undefined], ['b', undefined]], true, definitions);
+    const definitions = {
+      a: { prefix: 'x', credential: { kind: 'secret' } },
+      b: { prefix: 'x', credential: { kind: 'secret' } },
+    };
+    const view = viewOf(
+      [
+        ['a', undefined],
+        ['b', undefined],
+      ],
+      true,
+      definitions,
+    );
     const servers = toolsIn(view).map((name) => view.targets.get(name)?.server.name);
     expect(servers.sort()).toEqual(['a', 'b']);
     for (const name of toolsIn(view)) expect(name).toMatch(LISTED);
   });
 });
 
-describe('a server\'s name', () => {
+describe("a server's name", () => {
   it('B064, B069: never holds what parts server and tool', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.stringMatching(/^[a-z0-9_-]{1,34}$/), fc.string({ maxLength: 34 }), fc.constantFrom('_a', 'a_', 'a-b', 'A', '', 'a.b', '٣', 'a__b', 'keybearer')), (name) => {
-        const isName = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(name) && name !== 'keybearer';
-        expect(serverNameProblem(name) === undefined).toBe(isName);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.stringMatching(/^[a-z0-9_-]{1,34}$/),
+          fc.string({ maxLength: 34 }),
+          fc.constantFrom('_a', 'a_', 'a-b', 'A', '', 'a.b', '٣', 'a__b', 'keybearer'),
+        ),
+        (name) => {
+          const isName = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(name) && name !== 'keybearer';
+          expect(serverNameProblem(name) === undefined).toBe(isName);
+        },
+      ),
     );
   });
 });

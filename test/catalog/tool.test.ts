@@ -12,7 +12,21 @@ describe('reading a list of tools', () => {
   it('B073: leaves out what cannot be offered, each with a reason, and offers the rest', () => {
     const all = (Object.keys(POISON) as PoisonName[]).map(poison);
     const { tools, dropped } = readTools([...all, good]);
-    expect(tools.map(({ name }) => name)).toEqual(['__meta', '_private', 'a__', 'array_output', 'connect', 'echo', 'größe_漢字', 'has two blanks', 'l'.repeat(200), 'remote_ref', 'schema_missing'].sort());
+    expect(tools.map(({ name }) => name)).toEqual(
+      [
+        '__meta',
+        '_private',
+        'a__',
+        'array_output',
+        'connect',
+        'echo',
+        'größe_漢字',
+        'has two blanks',
+        'l'.repeat(200),
+        'remote_ref',
+        'schema_missing',
+      ].sort(),
+    );
     expect(dropped).toEqual([
       { name: 'schema_true', reason: 'its inputSchema is not a schema of an object' },
       { name: 'deep_schema', reason: 'it is nested more than 64 levels deep' },
@@ -28,18 +42,31 @@ describe('reading a list of tools', () => {
     ['a name of 257 characters', aTool('x'.repeat(257)), 'its name is empty or too long'],
     ['a schema that is a list', aTool('x', { inputSchema: [] }), 'its inputSchema is not a schema of an object'],
     ['a schema that is null', aTool('x', { inputSchema: null }), 'its inputSchema is not a schema of an object'],
-    ['a schema of a text', aTool('x', { inputSchema: { type: 'string' } }), 'its inputSchema is not a schema of an object'],
+    [
+      'a schema of a text',
+      aTool('x', { inputSchema: { type: 'string' } }),
+      'its inputSchema is not a schema of an object',
+    ],
     ['an outputSchema that is none', aTool('x', { outputSchema: true }), 'its outputSchema is not an object'],
     ['more than 64 KiB', aTool('x', { description: 'y'.repeat(70_000) }), 'it is larger than 65536 bytes'],
-    ['broken header annotations', aTool('x', { inputSchema: { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'a b' } } } }), 'its x-mcp-header annotations are not valid'],
+    [
+      'broken header annotations',
+      aTool('x', { inputSchema: { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'a b' } } } }),
+      'its x-mcp-header annotations are not valid',
+    ],
   ])('leaves out one with %s', (_, item, reason) => {
     expect(reasonOf(item)).toBe(reason);
     expect(namesOf([item, good])).toEqual(['echo']);
   });
 
   it('B075: adds the type to a schema that lacks it, and nothing else', () => {
-    const [tool] = readTools([{ name: 'x', inputSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema' } }]).tools;
-    expect(tool?.definition).toEqual({ name: 'x', inputSchema: { type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' } });
+    const [tool] = readTools([
+      { name: 'x', inputSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema' } },
+    ]).tools;
+    expect(tool?.definition).toEqual({
+      name: 'x',
+      inputSchema: { type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    });
     expect(readTools([{ name: 'x', inputSchema: {} }]).tools[0]?.definition['inputSchema']).toEqual({ type: 'object' });
     expect(readTools([{ name: 'x' }]).tools[0]?.definition).toEqual({ name: 'x', inputSchema: { type: 'object' } });
   });
@@ -50,7 +77,14 @@ describe('reading a list of tools', () => {
       annotations: { readOnlyHint: true, 'x-unknown': 1 },
       icons: [{ src: 'data:' }],
       _meta: { 'vendor/a': 1 },
-      inputSchema: { type: 'object', $defs: { a: { $ref: '#/$defs/a' } }, definitions: {}, patternProperties: {}, anyOf: [{}], 'x-new': null },
+      inputSchema: {
+        type: 'object',
+        $defs: { a: { $ref: '#/$defs/a' } },
+        definitions: {},
+        patternProperties: {},
+        anyOf: [{}],
+        'x-new': null,
+      },
       outputSchema: { $schema: 'http://json-schema.org/draft-07/schema#', type: 'array', items: [{}] },
     });
     expect(readTools([item]).tools[0]?.definition).toBe(item);
@@ -67,7 +101,9 @@ describe('reading a list of tools', () => {
   });
 
   it('finds the arguments that a modern server wants in headers', () => {
-    const item = aTool('x', { inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } } });
+    const item = aTool('x', {
+      inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+    });
     expect(readTools([item]).tools[0]?.paramHeaders).toEqual([{ header: 'mcp-param-region', path: ['region'] }]);
   });
 });

@@ -22,7 +22,10 @@ class Bench extends PoolBench {
   }
 
   registered(...servers: (UpstreamServer | InvalidServer)[]): void {
-    const all = servers.map((one): [string, Registered] => [one.name, { server: one, source: 'table', enabled: true, definition: {}, lists: new Map() }]);
+    const all = servers.map((one): [string, Registered] => [
+      one.name,
+      { server: one, source: 'table', enabled: true, definition: {}, lists: new Map() },
+    ]);
     const now: TenantServers = { version: 1, byName: new Map(all) };
     this.#onChange?.(server.tenantId, now, undefined);
   }
@@ -41,7 +44,10 @@ describe('a connection of an outdated definition', () => {
     ['was removed', []],
     ['was edited', [{ ...server, revision: '2' }]],
     ['was switched off', [{ ...server, enabled: false }]],
-    ['does not hold any more', [{ tenantId: server.tenantId, id: server.id, name: server.name, revision: server.revision, problems: [] }]],
+    [
+      'does not hold any more',
+      [{ tenantId: server.tenantId, id: server.id, name: server.name, revision: server.revision, problems: [] }],
+    ],
     ['was removed and made anew under its name', [aServer({}, { id: 'another' })]],
   ])('ends when its server %s', async (_, now) => {
     const bench = new Bench();
@@ -69,9 +75,14 @@ describe('a connection of an outdated definition', () => {
 });
 
 describe('a connection of an outdated credential', () => {
-  const changed = (owner: string): Change => ({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner });
+  const changed = (owner: string): Change => ({
+    kind: 'credentials',
+    tenantId: server.tenantId,
+    serverId: server.id,
+    owner,
+  });
 
-  it('ends with the notice, and only its owner\'s', async () => {
+  it("ends with the notice, and only its owner's", async () => {
     const bench = new Bench();
     for (const credential of [keyOf('anna'), keyOf('ben'), tenantKey()]) await bench.open(credential);
     bench.notice(changed('p:anna'));

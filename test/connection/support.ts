@@ -117,7 +117,12 @@ export const keyOf = (principal: string, version = '1', secret = 'same-secret'):
   secret: new Secret(secret),
 });
 
-export const tenantKey = (version = '1'): Credential => ({ kind: 'static', owner: { kind: 'tenant' }, version, secret: new Secret('same-secret') });
+export const tenantKey = (version = '1'): Credential => ({
+  kind: 'static',
+  owner: { kind: 'tenant' },
+  version,
+  secret: new Secret('same-secret'),
+});
 
 export { aServer };
 

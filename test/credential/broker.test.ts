@@ -33,41 +33,50 @@ class WatchedCredentials extends InMemoryCredentials {
     return row;
   }
 
-  override async versions(keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[] = []): Promise<ReadonlyMap<string, string>> {
+  override async versions(
+    keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[] = [],
+  ): Promise<ReadonlyMap<string, string>> {
     this.comparisons++;
     const wanted = new Set(keys.map(credentialKey));
-    return new Map(this.rows.filter((row) => wanted.has(credentialKey(row))).map((row) => [credentialKey(row), row.version]));
+    return new Map(
+      this.rows.filter((row) => wanted.has(credentialKey(row))).map((row) => [credentialKey(row), row.version]),
+    );
   }
 }
 
 function aBench() {
-  const [clock, vault, credentials, changes, ticketRows] = [new FakeClock(), aVault(), new WatchedCredentials(), new AChangeFeed(), new InMemoryTickets()];
+  const [clock, vault, changes] = [new FakeClock(), aVault(), new AChangeFeed()];
+  const [credentials, ticketRows] = [new WatchedCredentials(), new InMemoryTickets()];
   const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
   const broker = createCredentialBroker({ credentials, vault, tickets, changes, logger: createLogger('silent') });
   const keeper = createSecretKeeper({ vault, credentials, clock });
-  const notice = (of: UpstreamServer, owner: Owner): void => changes.say({ kind: 'credentials', tenantId: of.tenantId, serverId: of.id, owner: ownerKey(owner) });
+  const notice = (of: UpstreamServer, owner: Owner): void =>
+    changes.say({ kind: 'credentials', tenantId: of.tenantId, serverId: of.id, owner: ownerKey(owner) });
   return { broker, credentials, changes, ticketRows, keeper, notice };
 }
 
-const secretOf = (credential: Credential | undefined): string | undefined => (credential?.kind === 'static' ? credential.secret.reveal() : credential?.kind);
+const secretOf = (credential: Credential | undefined): string | undefined =>
+  credential?.kind === 'static' ? credential.secret.reveal() : credential?.kind;
 const settled = (): Promise<void> => new Promise(setImmediate);
 
 describe('finding a credential', () => {
-  it('B223: gives each person their own, and nobody another\'s', async () => {
+  it("B223: gives each person their own, and nobody another's", async () => {
     const { broker, keeper } = aBench();
     await keeper.keep(server, ofAnna, 'key-of-anna');
     expect(await broker.find(server, anna)).toMatchObject({ kind: 'static', owner: ofAnna });
     expect(secretOf(await broker.find(server, anna))).toBe('key-of-anna');
-    for (const other of ['ben', 'Anna', 'ann', 'anna\u0301']) expect(await broker.find(server, aPrincipal(other))).toBeUndefined();
+    for (const other of ['ben', 'Anna', 'ann', 'anna\u0301'])
+      expect(await broker.find(server, aPrincipal(other))).toBeUndefined();
     expect(await broker.find(aServer({}, { tenantId: aTenantId('umbrella') }), anna)).toBeUndefined();
     expect(await broker.find(aServer({}, { id: 'another', name: 'notes' }), anna)).toBeUndefined();
     expect(await broker.find(server, undefined)).toBeUndefined();
   });
 
-  it('gives everyone the tenant\'s where it is the tenant\'s, and none where none is needed', async () => {
+  it("gives everyone the tenant's where it is the tenant's, and none where none is needed", async () => {
     const { broker, keeper, credentials } = aBench();
     await keeper.keep(shared, { kind: 'tenant' }, 'key-of-all');
-    for (const principal of [anna, ben, undefined]) expect(secretOf(await broker.find(shared, principal))).toBe('key-of-all');
+    for (const principal of [anna, ben, undefined])
+      expect(secretOf(await broker.find(shared, principal))).toBe('key-of-all');
     expect(credentials.finds).toBe(1);
     expect(broker.find(open, anna)).toEqual({ kind: 'none' });
     expect(credentials.finds).toBe(1);
@@ -86,18 +95,24 @@ describe('finding a credential', () => {
   it('reads once however many ask at once', async () => {
     const { broker, keeper, credentials } = aBench();
     await keeper.keep(server, ofAnna, 'key-of-anna');
-    await Promise.all(Array.from({ length: 50 }, () => broker.find(server, anna)));
+    await Promise.all(Array.from({ length: 50 }, async () => broker.find(server, anna)));
     expect(credentials.finds).toBe(1);
   });
 
   it('B168: never sends a credential to a place it was not given for', async () => {
     const { broker, keeper } = aBench();
     await keeper.keep(server, ofAnna, 'key-of-anna');
-    for (const moved of [aServer({ url: 'https://evil.example/mcp' }), aServer({ credential: { kind: 'secret', header: 'x-key' } }), aServer({ type: 'sse' })]) {
+    for (const moved of [
+      aServer({ url: 'https://evil.example/mcp' }),
+      aServer({ credential: { kind: 'secret', header: 'x-key' } }),
+      aServer({ type: 'sse' }),
+    ]) {
       expect(await broker.find(moved, anna)).toBeUndefined();
       expect(await broker.look(moved, anna)).toBeUndefined();
     }
-    expect(secretOf(await broker.find(aServer({ url: 'https://notes.example/other', title: 'New' }), anna))).toBe('key-of-anna');
+    expect(secretOf(await broker.find(aServer({ url: 'https://notes.example/other', title: 'New' }), anna))).toBe(
+      'key-of-anna',
+    );
   });
 
   it('does not keep a failure', async () => {
@@ -203,7 +218,7 @@ describe('a comparison after lost notices', () => {
 
   it('asks in parts, however much is remembered', async () => {
     const { broker, credentials, changes } = aBench();
-    await Promise.all(Array.from({ length: 2_500 }, (_, n) => broker.find(server, aPrincipal(`p${n}`))));
+    await Promise.all(Array.from({ length: 2_500 }, async (_, n) => broker.find(server, aPrincipal(`p${n}`))));
     changes.say({ kind: 'resync' });
     await settled();
     expect(credentials.comparisons).toBe(3);
@@ -237,14 +252,24 @@ describe('a refused credential', () => {
     const { broker, ticketRows } = aBench();
     const asked = await broker.askSignIn(server, anna);
     expect(asked).toBeInstanceOf(SignInRequiredError);
-    expect(asked).toMatchObject({ code: 'sign_in_required', server: 'notes', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8080\/connect\/[\w-]{43}$/) });
+    expect(asked).toMatchObject({
+      code: 'sign_in_required',
+      server: 'notes',
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8080\/connect\/[\w-]{43}$/),
+    });
     expect(ticketRows.rows).toMatchObject([{ tenantId: 'acme', principalId: 'anna', serverId: server.id }]);
   });
 
   it('belongs to the tenant: an admin has to act, and nobody gets a link', async () => {
     const { broker, ticketRows } = aBench();
-    expect(await broker.askSignIn(shared, anna)).toMatchObject({ code: 'upstream_unavailable', message: expect.stringContaining('no working credential') });
-    expect(await broker.askSignIn(open, anna)).toMatchObject({ code: 'upstream_unavailable', message: expect.stringContaining('none is configured') });
+    expect(await broker.askSignIn(shared, anna)).toMatchObject({
+      code: 'upstream_unavailable',
+      message: expect.stringContaining('no working credential'),
+    });
+    expect(await broker.askSignIn(open, anna)).toMatchObject({
+      code: 'upstream_unavailable',
+      message: expect.stringContaining('none is configured'),
+    });
     expect(ticketRows.rows).toEqual([]);
   });
 });
@@ -267,5 +292,7 @@ it('a refusal never quotes the secret', async () => {
   const { broker, keeper } = aBench();
   await keeper.keep(server, ofAnna, 'key-of-anna');
   const credential = await broker.find(server, anna);
-  expect(JSON.stringify([credential, new CredentialRefusedError(401, 'x'), await broker.askSignIn(server, anna)])).not.toContain('key-of-anna');
+  expect(
+    JSON.stringify([credential, new CredentialRefusedError(401, 'x'), await broker.askSignIn(server, anna)]),
+  ).not.toContain('key-of-anna');
 });

@@ -16,7 +16,15 @@ const ROW = /^\| (?<what>[^|]+) \| (?<limit>[^|]+) \| `(?<name>\w+)` \| `(?<file
 const page = read('docs/reference/limits.md');
 const rows = [...page.matchAll(ROW)].map(({ groups }) => ({ ...groups }) as unknown as Row);
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1_000, min: 60_000, h: 3_600_000, KiB: 1_024, MiB: 1_048_576 };
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  ms: 1,
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+  KiB: 1_024,
+  MiB: 1_048_576,
+};
 
 function inNumbers(limit: string): number {
   const [, amount, unit = ''] = /^(\d+)(?: (\w+))?$/.exec(limit) ?? [];
@@ -58,7 +66,8 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/upstream/stderr-log.ts MAX_LINE_BYTES',
 ];
 
-const isInside = (place: string): boolean => INSIDE.some((one) => (typeof one === 'string' ? one === place : one.test(place)));
+const isInside = (place: string): boolean =>
+  INSIDE.some((one) => (typeof one === 'string' ? one === place : one.test(place)));
 
 describe('the limits', () => {
   it('are on the page, every line of its tables understood', () => {
@@ -74,7 +83,9 @@ describe('the limits', () => {
   });
 
   it('are all on the page: nothing in the code is bounded that nobody can read of', () => {
-    const files = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const files = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
+    );
     const found = files.flatMap((file) =>
       [...read(`src/${file}`).matchAll(new RegExp(String.raw`^(?:export )?const ([A-Z][A-Z_\d]+) = ${NUMBER}`, 'gm'))]
         .map(([, name = '']) => ({ name, file: `src/${file}` }))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Target } from '../../src/catalog/view.ts';
 import { readTools } from '../../src/catalog/tool.ts';
+import type { Target } from '../../src/catalog/view.ts';
 import { createCallTool } from '../../src/proxy/call-tool.ts';
 import type { CallTool } from '../../src/proxy/operations.ts';
 import { createShaper } from '../../src/result/shape.ts';
@@ -8,7 +8,10 @@ import { Reply } from '../../src/wire/reply.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { aCall, aCaller, settled, Upstream } from './support.ts';
 
-const TOOL = { name: 'search it', inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } } };
+const TOOL = {
+  name: 'search it',
+  inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+};
 const [tool] = readTools([TOOL]).tools;
 
 class Bench extends Upstream {
@@ -21,7 +24,11 @@ class Bench extends Upstream {
     if (tool === undefined) throw new Error('the tool is good');
     this.target = { kind: 'tool', server: aServer(definition), tool };
     this.callTool = createCallTool({
-      catalog: { find: () => this.target, view: () => Promise.resolve(undefined), status: () => ({ state: 'ok', reason: undefined, toolCount: 0 }) },
+      catalog: {
+        find: () => this.target,
+        view: () => Promise.resolve(undefined),
+        status: () => ({ state: 'ok', reason: undefined, toolCount: 0 }),
+      },
       connect: () => (this.connects++, Promise.resolve({ kind: 'result', result: { content: [] } })),
       withUpstream: this.withUpstream,
       shaper: createShaper({ name: 'keybearer', version: '1' }),
@@ -31,12 +38,17 @@ class Bench extends Upstream {
 }
 
 const textOf = (answer: Awaited<ReturnType<CallTool>>): string =>
-  answer.kind === 'reply' ? Buffer.concat(answer.reply.parts('9', answer.edits).map((part) => Buffer.from(part))).toString() : '';
+  answer.kind === 'reply'
+    ? Buffer.concat(answer.reply.parts('9', answer.edits).map((part) => Buffer.from(part))).toString()
+    : '';
 
 describe('a call', () => {
-  it('reaches the server under the tool\'s own name, with everything else as the agent sent it', async () => {
+  it("reaches the server under the tool's own name, with everything else as the agent sent it", async () => {
     const bench = new Bench();
-    const { call, signal } = aCall({ name: 'notes__search_it-1', arguments: { q: 1 }, _meta: { a: 1 }, 'x-new': true }, { progressToken: '"t"' });
+    const { call, signal } = aCall(
+      { name: 'notes__search_it-1', arguments: { q: 1 }, _meta: { a: 1 }, 'x-new': true },
+      { progressToken: '"t"' },
+    );
     await bench.callTool(aCaller(), call, signal);
     expect(bench.requests[0]).toMatchObject({
       method: 'tools/call',
@@ -54,7 +66,7 @@ describe('a call', () => {
     expect(bench.requests[0]?.paramHeaders).toEqual([['mcp-param-region', 'eu']]);
   });
 
-  it('gives the server\'s own answer, labelled', async () => {
+  it("gives the server's own answer, labelled", async () => {
     const bench = new Bench();
     bench.outcomes = [Reply.of(1, { result: { content: [{ type: 'text', text: 'hi' }] } })];
     const { call, signal } = aCall();
@@ -65,13 +77,15 @@ describe('a call', () => {
 
   it('passes what the server says meanwhile to the one who called', async () => {
     const bench = new Bench();
-    bench.outcomes = [({ hearing }) => (hearing?.message('note'), void hearing?.flush(), Promise.resolve(Reply.of(1, { result: {} })))];
+    bench.outcomes = [
+      ({ hearing }) => (hearing?.message('note'), void hearing?.flush(), Promise.resolve(Reply.of(1, { result: {} }))),
+    ];
     const { call, signal, heard } = aCall();
     await bench.callTool(aCaller(), call, signal);
     expect([heard.messages, heard.flushes]).toEqual([['note'], 1]);
   });
 
-  it('tells a modern agent\'s abilities to the server, and never those of a legacy one', async () => {
+  it("tells a modern agent's abilities to the server, and never those of a legacy one", async () => {
     const bench = new Bench();
     for (const era of ['legacy', 'modern'] as const) {
       const { call, signal } = aCall({}, { era, capabilities: { sampling: {} } });
@@ -84,7 +98,10 @@ describe('a call', () => {
     const bench = new Bench();
     bench.target = undefined;
     const { call, signal } = aCall({}, { name: 'x'.repeat(5_000) });
-    await expect(bench.callTool(aCaller(), call, signal)).rejects.toMatchObject({ code: 'not_found', message: expect.stringMatching(/^.{0,200}$/) });
+    await expect(bench.callTool(aCaller(), call, signal)).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringMatching(/^.{0,200}$/),
+    });
   });
 
   it('to the stand-in goes to no server', async () => {
@@ -104,7 +121,8 @@ describe('a call', () => {
 });
 
 describe('the time of a call', () => {
-  const hang = ({ signal }: { signal: AbortSignal }): Promise<Reply> => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+  const hang = ({ signal }: { signal: AbortSignal }): Promise<Reply> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
 
   it('ends it, and the signal that cancels it at the server says why', async () => {
     const bench = new Bench({ timeoutMs: 5_000 });
@@ -115,7 +133,11 @@ describe('the time of a call', () => {
     bench.clock.advance(4_999);
     expect(signal.aborted).toBe(false);
     bench.clock.advance(1);
-    await expect(calling).rejects.toMatchObject({ code: 'upstream_timeout', data: { timeoutMs: 5_000 }, message: expect.stringContaining('may have run') });
+    await expect(calling).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      data: { timeoutMs: 5_000 },
+      message: expect.stringContaining('may have run'),
+    });
     expect(bench.requests).toHaveLength(1);
   });
 

@@ -32,8 +32,18 @@ describe('the stand-in', () => {
     expect(await connect(aCaller(), server, call, signal)).toEqual({
       kind: 'result',
       result: {
-        content: [{ type: 'text', text: 'Ask the person to open this link to connect notes: http://127.0.0.1/connect/x (valid until 2023-11-14T22:23:20.000Z)' }],
-        structuredContent: { status: 'sign_in_required', server: 'notes', url: 'http://127.0.0.1/connect/x', expiresAt: '2023-11-14T22:23:20.000Z' },
+        content: [
+          {
+            type: 'text',
+            text: 'Ask the person to open this link to connect notes: http://127.0.0.1/connect/x (valid until 2023-11-14T22:23:20.000Z)',
+          },
+        ],
+        structuredContent: {
+          status: 'sign_in_required',
+          server: 'notes',
+          url: 'http://127.0.0.1/connect/x',
+          expiresAt: '2023-11-14T22:23:20.000Z',
+        },
       },
     });
   });
@@ -43,23 +53,32 @@ describe('the stand-in', () => {
     upstream.credential = keyOf('anna');
     const { call, signal } = aCall();
     const { kind, ...rest } = await connect(aCaller(), aServer({ title: 'My notes' }), call, signal);
-    expect(rest).toMatchObject({ result: { content: [{ text: 'My notes is connected. Its tools can be used.' }], structuredContent: { status: 'connected', server: 'notes' } } });
+    expect(rest).toMatchObject({
+      result: {
+        content: [{ text: 'My notes is connected. Its tools can be used.' }],
+        structuredContent: { status: 'connected', server: 'notes' },
+      },
+    });
     expect([kind, upstream.asked]).toEqual(['result', 0]);
   });
 
   it('says what an admin has to do where no person can sign in', async () => {
     const { connect, upstream } = aBench();
-    upstream.broker.askSignIn = () => Promise.resolve(new ProxyError('upstream_unavailable', 'An admin has to set it.'));
+    upstream.broker.askSignIn = () =>
+      Promise.resolve(new ProxyError('upstream_unavailable', 'An admin has to set it.'));
     const { call, signal } = aCall(WAIT);
     await expect(connect(aCaller(), server, call, signal)).rejects.toMatchObject({ code: 'upstream_unavailable' });
   });
 
-  it.each([[undefined], [{}], [{ wait: false }], [{ wait: 'true' }], [[]], [null]])('does not wait unless it is asked to: %j', async (args) => {
-    const { connect, timersLeft } = aBench();
-    const { call, signal } = aCall({ arguments: args });
-    await connect(aCaller(), server, call, signal);
-    expect(timersLeft()).toBe(0);
-  });
+  it.each([[undefined], [{}], [{ wait: false }], [{ wait: 'true' }], [[]], [null]])(
+    'does not wait unless it is asked to: %j',
+    async (args) => {
+      const { connect, timersLeft } = aBench();
+      const { call, signal } = aCall({ arguments: args });
+      await connect(aCaller(), server, call, signal);
+      expect(timersLeft()).toBe(0);
+    },
+  );
 });
 
 describe('waiting for the person', () => {
@@ -106,7 +125,9 @@ describe('waiting for the person', () => {
       return asked;
     };
     const { call, signal } = aCall(WAIT);
-    expect(await connect(aCaller(), server, call, signal)).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
+    expect(await connect(aCaller(), server, call, signal)).toMatchObject({
+      result: { structuredContent: { status: 'connected' } },
+    });
   });
 
   it('looks again after lost notices, and never for other people or servers', async () => {

@@ -4,12 +4,14 @@ import { createKeyTrial, type KeyTrial } from '../../src/proxy/key-trial.ts';
 import { CredentialRefusedError, ProxyError } from '../../src/shared/errors.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { Reply } from '../../src/wire/reply.ts';
-import { aConnection, ANNA, NEVER, type Outcome, type ScriptedConnection, server } from './support.ts';
+import { ANNA, aConnection, NEVER, type Outcome, type ScriptedConnection, server } from './support.ts';
 
 const OWNER = { kind: 'principal', principalId: ANNA } as const;
 const CANARY = 'canary-key';
 
-async function tried(outcome: Outcome): Promise<{ trial: KeyTrial; connection: ScriptedConnection; dialled: readonly Credential[] }> {
+async function tried(
+  outcome: Outcome,
+): Promise<{ trial: KeyTrial; connection: ScriptedConnection; dialled: readonly Credential[] }> {
   const connection = aConnection([outcome]);
   const dialled: Credential[] = [];
   const tryKey = createKeyTrial((_server, credential) => (dialled.push(credential), Promise.resolve(connection)));
@@ -18,7 +20,9 @@ async function tried(outcome: Outcome): Promise<{ trial: KeyTrial; connection: S
 
 describe('trying a key', () => {
   it('says how many tools it opens, over a connection of its own that is closed again', async () => {
-    const { trial, connection, dialled } = await tried(Reply.of(1, { result: { tools: [{ name: 'a' }, { name: 'b' }] } }));
+    const { trial, connection, dialled } = await tried(
+      Reply.of(1, { result: { tools: [{ name: 'a' }, { name: 'b' }] } }),
+    );
     expect(trial).toEqual({ ok: true, toolCount: 2 });
     expect(connection.isClosed).toBe(true);
     expect(dialled).toMatchObject([{ kind: 'static', owner: OWNER, version: 'trial' }]);
@@ -39,6 +43,10 @@ describe('trying a key', () => {
   });
 
   it('lets our own faults rise: they say nothing about the key', async () => {
-    for (const error of [new Error('a bug'), new ProxyError('internal', 'The stored credential cannot be sent as a header.')]) await expect(tried(error)).rejects.toBe(error);
+    for (const error of [
+      new Error('a bug'),
+      new ProxyError('internal', 'The stored credential cannot be sent as a header.'),
+    ])
+      await expect(tried(error)).rejects.toBe(error);
   });
 });

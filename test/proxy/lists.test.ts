@@ -48,7 +48,14 @@ class Bench extends Upstream {
       registry: {
         known: (tenantId: TenantId) => ({
           version: 1,
-          byName: new Map(this.known.filter((one) => one.tenantId === tenantId).map((server) => [server.name, { server, source: 'table' as const, enabled: true, definition: {}, lists: new Map([['', list]]) }])),
+          byName: new Map(
+            this.known
+              .filter((one) => one.tenantId === tenantId)
+              .map((server) => [
+                server.name,
+                { server, source: 'table' as const, enabled: true, definition: {}, lists: new Map([['', list]]) },
+              ]),
+          ),
         }),
       },
       broker: this.broker,
@@ -175,7 +182,7 @@ describe('hearing of list changes', () => {
     expect(bench.ears).toEqual([0, 1]);
   });
 
-  it('opens none with a person\'s key, none for a server that announces nothing, and none while nobody listens', async () => {
+  it("opens none with a person's key, none for a server that announces nothing, and none while nobody listens", async () => {
     const bench = new Bench();
     bench.known.push(aServer(), aServer({ credential: undefined, enabled: false }, { name: 'off' }));
     bench.watch.interest(ACME, true);

@@ -33,7 +33,12 @@ export class ScriptedConnection implements Connection {
   readonly #next: () => Outcome;
   readonly #jobs: (() => void)[] = [];
 
-  constructor(credential: Credential, next: () => Outcome, era: Era = 'legacy', capabilities: JsonObject = { tools: {} }) {
+  constructor(
+    credential: Credential,
+    next: () => Outcome,
+    era: Era = 'legacy',
+    capabilities: JsonObject = { tools: {} },
+  ) {
     [this.credential, this.#next, this.era, this.capabilities] = [credential, next, era, capabilities];
   }
 
@@ -70,9 +75,18 @@ export class ScriptedConnection implements Connection {
 }
 
 /** A connection that gives these outcomes, the last one for ever. */
-export function aConnection(outcomes: readonly Outcome[] = [OK], era: Era = 'legacy', capabilities: JsonObject = { tools: {} }): ScriptedConnection {
+export function aConnection(
+  outcomes: readonly Outcome[] = [OK],
+  era: Era = 'legacy',
+  capabilities: JsonObject = { tools: {} },
+): ScriptedConnection {
   let at = 0;
-  return new ScriptedConnection({ kind: 'none' }, () => outcomes[Math.min(at++, outcomes.length - 1)] ?? OK, era, capabilities);
+  return new ScriptedConnection(
+    { kind: 'none' },
+    () => outcomes[Math.min(at++, outcomes.length - 1)] ?? OK,
+    era,
+    capabilities,
+  );
 }
 
 export class Upstream {
@@ -96,7 +110,12 @@ export class Upstream {
       dial: (_server, credential) => {
         const failure = this.dialFailures.shift();
         if (failure !== undefined) return Promise.reject(failure);
-        const connection = new ScriptedConnection(credential, () => this.outcomes.shift() ?? OK, this.era, this.capabilities);
+        const connection = new ScriptedConnection(
+          credential,
+          () => this.outcomes.shift() ?? OK,
+          this.era,
+          this.capabilities,
+        );
         this.connections.push(connection);
         return Promise.resolve(connection);
       },
@@ -109,14 +128,22 @@ export class Upstream {
       look: () => Promise.resolve(this.stored ?? this.credential),
       newerThan: (_server, refused) => {
         const newer = this.stored ?? this.credential;
-        return Promise.resolve(newer?.kind === 'static' && refused.kind === 'static' && newer.version !== refused.version ? newer : undefined);
+        return Promise.resolve(
+          newer?.kind === 'static' && refused.kind === 'static' && newer.version !== refused.version
+            ? newer
+            : undefined,
+        );
       },
       askSignIn: () => Promise.resolve(this.#signIn()),
       refused: () => undefined,
       isRefused: () => false,
       close: () => undefined,
     };
-    this.withUpstream = createWithUpstream({ broker: this.broker, pool: this.pool, askSignIn: () => Promise.resolve(this.#signIn()) });
+    this.withUpstream = createWithUpstream({
+      broker: this.broker,
+      pool: this.pool,
+      askSignIn: () => Promise.resolve(this.#signIn()),
+    });
   }
 
   #signIn(): ProxyError {
@@ -129,7 +156,9 @@ export class Upstream {
   }
 
   call(signal: AbortSignal = NEVER, of: UpstreamServer = server): Promise<Reply> {
-    return this.withUpstream(of, ANNA, signal, ({ connection }) => connection.request({ method: 'tools/call', params: {}, signal }));
+    return this.withUpstream(of, ANNA, signal, ({ connection }) =>
+      connection.request({ method: 'tools/call', params: {}, signal }),
+    );
   }
 }
 
@@ -155,7 +184,10 @@ export class Heard {
   }
 }
 
-export function aCall(params: JsonObject = {}, rest: Partial<Call> = {}): { call: Call; signal: AbortSignal; heard: Heard } {
+export function aCall(
+  params: JsonObject = {},
+  rest: Partial<Call> = {},
+): { call: Call; signal: AbortSignal; heard: Heard } {
   const controller = new AbortController();
   const heard = new Heard();
   const call: Call = {

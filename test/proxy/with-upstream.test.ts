@@ -22,16 +22,39 @@ interface Case {
 const CASES: readonly Case[] = [
   { happens: 'all is well', outcomes: [OK], sent: 1, ends: 'well' },
   // It did not run, and there is something better to try it with.
-  { happens: 'the credential is refused and a newer one is there', outcomes: [refused, OK], hasNewer: true, sent: 2, ends: 'well' },
-  { happens: 'the newer one is refused as well', outcomes: [refused, refused], hasNewer: true, sent: 2, ends: 'sign_in_required' },
+  {
+    happens: 'the credential is refused and a newer one is there',
+    outcomes: [refused, OK],
+    hasNewer: true,
+    sent: 2,
+    ends: 'well',
+  },
+  {
+    happens: 'the newer one is refused as well',
+    outcomes: [refused, refused],
+    hasNewer: true,
+    sent: 2,
+    ends: 'sign_in_required',
+  },
   { happens: 'the newer one meets a lost session', outcomes: [refused, notRun], hasNewer: true, sent: 2, ends: notRun },
   { happens: 'the newer one breaks on the way', outcomes: [refused, broke], hasNewer: true, sent: 2, ends: broke },
   // It did not run, and a new connection may do.
   { happens: 'the session was lost', outcomes: [notRun, OK], sent: 2, ends: 'well' },
   { happens: 'it was lost again', outcomes: [notRun, notRun], sent: 2, ends: notRun },
   { happens: 'it breaks the second time', outcomes: [notRun, broke], sent: 2, ends: broke },
-  { happens: 'the credential is refused the second time', outcomes: [notRun, refused], sent: 2, ends: 'sign_in_required' },
-  { happens: 'it is refused the second time although a newer one is there', outcomes: [notRun, refused], hasNewer: true, sent: 2, ends: 'sign_in_required' },
+  {
+    happens: 'the credential is refused the second time',
+    outcomes: [notRun, refused],
+    sent: 2,
+    ends: 'sign_in_required',
+  },
+  {
+    happens: 'it is refused the second time although a newer one is there',
+    outcomes: [notRun, refused],
+    hasNewer: true,
+    sent: 2,
+    ends: 'sign_in_required',
+  },
   // It did not run, but there is nothing to gain.
   { happens: 'the credential is refused and none is newer', outcomes: [refused], sent: 1, ends: 'sign_in_required' },
   { happens: 'the server asked to wait', outcomes: [busy], sent: 1, ends: busy },
@@ -61,7 +84,10 @@ describe('a request', () => {
     upstream.outcomes = [refused, OK];
     upstream.stored = keyOf('anna', '4');
     await upstream.call();
-    expect(upstream.connections.map(({ credential }) => credential.kind === 'static' && credential.version)).toEqual(['1', '4']);
+    expect(upstream.connections.map(({ credential }) => credential.kind === 'static' && credential.version)).toEqual([
+      '1',
+      '4',
+    ]);
   });
 
   it('B221: leaves no connection that was opened with a refused credential', async () => {
@@ -128,10 +154,12 @@ describe('a request without a credential', () => {
     await expect(upstream.call()).resolves.toBe(OK);
   });
 
-  it('on nobody\'s behalf says that an admin has to act', async () => {
+  it("on nobody's behalf says that an admin has to act", async () => {
     const upstream = new Upstream();
     upstream.credential = undefined;
-    await expect(upstream.withUpstream(server, undefined, NEVER, () => Promise.resolve(1))).rejects.toMatchObject({ code: 'upstream_unavailable' });
+    await expect(upstream.withUpstream(server, undefined, NEVER, () => Promise.resolve(1))).rejects.toMatchObject({
+      code: 'upstream_unavailable',
+    });
     expect(upstream.asked).toBe(0);
   });
 });

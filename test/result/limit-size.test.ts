@@ -7,17 +7,29 @@ const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(valu
 const blocksOf = (result: JsonObject): readonly JsonObject[] => result['content'] as readonly JsonObject[];
 const textOf = (block: JsonObject | undefined): string => String(block?.['text']);
 
-const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 400, size: 'max' }), fc.string({ unit: fc.constantFrom('漢', '😀', '"', '\n', 'a', '\u0000'), maxLength: 800, size: 'max' }));
+const texts = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 400, size: 'max' }),
+  fc.string({ unit: fc.constantFrom('漢', '😀', '"', '\n', 'a', '\u0000'), maxLength: 800, size: 'max' }),
+);
 const blocks = fc.oneof(
   texts.map((text) => ({ type: 'text', text })),
   fc.nat(900).map((n) => ({ type: 'image', mimeType: 'image/png', data: 'A'.repeat(n) })),
-  fc.nat(900).map((n) => ({ type: 'resource', resource: { uri: 'file:///x', mimeType: 'application/pdf', blob: 'A'.repeat(n) } })),
+  fc.nat(900).map((n) => ({
+    type: 'resource',
+    resource: { uri: 'file:///x', mimeType: 'application/pdf', blob: 'A'.repeat(n) },
+  })),
   fc.record({ type: fc.constant('hologram'), voxels: fc.string(), _meta: fc.dictionary(fc.string(), fc.string()) }),
   fc.jsonValue({ maxDepth: 2 }),
 );
 const results = fc
   .record(
-    { content: fc.array(blocks, { maxLength: 6 }), structuredContent: fc.dictionary(fc.string(), fc.jsonValue()), isError: fc.boolean(), _meta: fc.dictionary(fc.string(), texts), 'x-new': fc.jsonValue() },
+    {
+      content: fc.array(blocks, { maxLength: 6 }),
+      structuredContent: fc.dictionary(fc.string(), fc.jsonValue()),
+      isError: fc.boolean(),
+      _meta: fc.dictionary(fc.string(), texts),
+      'x-new': fc.jsonValue(),
+    },
     { requiredKeys: [] },
   )
   .map((result): JsonObject => result);
@@ -35,7 +47,15 @@ describe('limitSize', () => {
 
   it('below what the note needs, leaves nothing but the note', () => {
     for (const maxBytes of [64, 100, 150, 199]) {
-      const cut = limitSize({ content: [{ type: 'text', text: 'x'.repeat(500) }, { type: 'image', mimeType: 'image/png', data: 'A'.repeat(500) }] }, maxBytes);
+      const cut = limitSize(
+        {
+          content: [
+            { type: 'text', text: 'x'.repeat(500) },
+            { type: 'image', mimeType: 'image/png', data: 'A'.repeat(500) },
+          ],
+        },
+        maxBytes,
+      );
       expect(blocksOf(cut)).toHaveLength(1);
       expect(textOf(blocksOf(cut)[0])).toMatch(/^\[Cut by the proxy: \d+ of \d+ bytes are missing\.\]$/);
       expect(sizeOf(cut)).toBeLessThan(200);
@@ -71,7 +91,10 @@ describe('limitSize', () => {
     fc.assert(
       fc.property(fc.integer({ min: 300, max: 3_000 }), (maxBytes) => {
         const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(300_000) };
-        const pdf = { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'B'.repeat(100_000) } };
+        const pdf = {
+          type: 'resource',
+          resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'B'.repeat(100_000) },
+        };
         const small = { type: 'text', text: 'small' };
         const cut = blocksOf(limitSize({ content: [image, pdf, small] }, maxBytes));
         expect(cut.filter(({ type }) => type !== 'text')).toEqual([]);
@@ -89,7 +112,13 @@ describe('limitSize', () => {
   });
 
   it('B110: never cuts structured content, and says that it is missing', () => {
-    const cut = limitSize({ content: [{ type: 'text', text: 'short' }], structuredContent: { list: Array.from({ length: 500 }, (_, i) => i) } }, 1_000);
+    const cut = limitSize(
+      {
+        content: [{ type: 'text', text: 'short' }],
+        structuredContent: { list: Array.from({ length: 500 }, (_, i) => i) },
+      },
+      1_000,
+    );
     expect(cut).not.toHaveProperty('structuredContent');
     expect(cut['isError']).toBe(true);
     expect(textOf(blocksOf(cut).at(-1))).toContain('Structured content left out.');
@@ -106,7 +135,10 @@ describe('limitSize', () => {
   it('keeps the other members, an error an error, and the result type, however large the rest', () => {
     const content = [{ type: 'text', text: 'x'.repeat(5_000) }];
     expect(limitSize({ content, isError: true, 'x-new': 1 }, 1_000)).toMatchObject({ isError: true, 'x-new': 1 });
-    const crowded = limitSize({ resultType: 'complete', content, isError: true, _meta: { big: 'y'.repeat(5_000) } }, 1_000);
+    const crowded = limitSize(
+      { resultType: 'complete', content, isError: true, _meta: { big: 'y'.repeat(5_000) } },
+      1_000,
+    );
     expect(crowded).toMatchObject({ resultType: 'complete', isError: true });
     expect(crowded).not.toHaveProperty('_meta');
   });

@@ -39,7 +39,10 @@ describe('SingleFlight', () => {
     const flight = new SingleFlight<string>();
     const work = aWork();
     const leaver = new AbortController();
-    const [first, second] = [flight.run('k', work.run, leaver.signal), flight.run('k', work.run, new AbortController().signal)];
+    const [first, second] = [
+      flight.run('k', work.run, leaver.signal),
+      flight.run('k', work.run, new AbortController().signal),
+    ];
     leaver.abort(new Error('left'));
     await expect(first).rejects.toThrow('left');
     work.finish('done');
@@ -93,8 +96,18 @@ describe('waitFor', () => {
     const { signal } = controller;
     const counted: AbortSignal = Object.create(signal, {
       aborted: { get: () => signal.aborted },
-      addEventListener: { value: (...args: Parameters<AbortSignal['addEventListener']>) => void (listeners++, signal.addEventListener(...args)) },
-      removeEventListener: { value: (...args: Parameters<AbortSignal['removeEventListener']>) => void (listeners--, signal.removeEventListener(...args)) },
+      addEventListener: {
+        value: (...args: Parameters<AbortSignal['addEventListener']>) => {
+          listeners++;
+          signal.addEventListener(...args);
+        },
+      },
+      removeEventListener: {
+        value: (...args: Parameters<AbortSignal['removeEventListener']>) => {
+          listeners--;
+          signal.removeEventListener(...args);
+        },
+      },
     }) as AbortSignal;
     await Promise.allSettled([waitFor(Promise.resolve(1), counted), waitFor(Promise.reject(new Error('no')), counted)]);
     await new Promise(setImmediate);

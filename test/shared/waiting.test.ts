@@ -6,7 +6,8 @@ import { Lifecycle } from '../../src/shared/lifecycle.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('a deadline', () => {
-  const start = (clock: FakeClock, parent = new AbortController().signal) => startDeadline(clock, parent, 60, 200, () => new Error('too late'));
+  const start = (clock: FakeClock, parent = new AbortController().signal) =>
+    startDeadline(clock, parent, 60, 200, () => new Error('too late'));
 
   it('fires after its time, not before, with the reason it was given', () => {
     const clock = new FakeClock();
@@ -32,7 +33,7 @@ describe('a deadline', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('fires with its parent and for its parent\'s reason', () => {
+  it("fires with its parent and for its parent's reason", () => {
     const parent = new AbortController();
     const before = start(new FakeClock(), parent.signal);
     parent.abort(new Error('the agent left'));
@@ -75,7 +76,9 @@ describe('a gate', () => {
     const gate = new Gate(2);
     const inside: number[] = [];
     const leave: (() => void)[] = [];
-    const all = [0, 1, 2, 3, 4].map((n) => gate.run(() => (inside.push(n), new Promise<void>((resolve) => leave.push(resolve)))));
+    const all = [0, 1, 2, 3, 4].map((n) =>
+      gate.run(() => (inside.push(n), new Promise<void>((resolve) => leave.push(resolve)))),
+    );
     await new Promise(setImmediate);
     expect(inside).toEqual([0, 1]);
     leave[1]?.();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEraMemory } from '../../src/upstream/era-probe.ts';
-import { PROBE_FAULTS } from '../support/upstreams/bad-server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { call, none, textOf } from '../support/stdio/a-stdio-server.ts';
+import { PROBE_FAULTS } from '../support/upstreams/bad-server.ts';
 import { anHttpServer, anna, HttpBench, whileTimePasses } from './http-bench.ts';
 
 const DAY = 86_400_000;
@@ -13,12 +13,16 @@ beforeEach(() => {
 });
 afterEach(() => bench.close());
 
-const asksModern = (seen: readonly { readonly method?: string | undefined }[]): number => seen.filter(({ method }) => method === 'server/discover').length;
+const asksModern = (seen: readonly { readonly method?: string | undefined }[]): number =>
+  seen.filter(({ method }) => method === 'server/discover').length;
 
 describe('finding out which era a server speaks', () => {
   it.each(PROBE_FAULTS)('B135: takes an old server for what it is, however it says no: %s', async (mode) => {
     const server = await bench.bad(mode, { on: 'server/discover' });
-    const connection = await whileTimePasses(bench.clock, bench.dial(anHttpServer(server.url), none, new AbortController().signal));
+    const connection = await whileTimePasses(
+      bench.clock,
+      bench.dial(anHttpServer(server.url), none, new AbortController().signal),
+    );
     expect(connection.era).toBe('legacy');
     server.mode = 'healthy';
     expect(textOf(await call(connection, 'echo', { a: 1 }))).toBe('{"a":1}');
@@ -28,7 +32,10 @@ describe('finding out which era a server speaks', () => {
   it.each(PROBE_FAULTS)('B135: remembers that unless it says nothing about the era: %s', async (mode) => {
     const server = await bench.bad(mode, { on: 'server/discover' });
     for (let n = 0; n < 2; n++) {
-      const connection = await whileTimePasses(bench.clock, bench.dial(anHttpServer(server.url), none, new AbortController().signal));
+      const connection = await whileTimePasses(
+        bench.clock,
+        bench.dial(anHttpServer(server.url), none, new AbortController().signal),
+      );
       await connection.close();
     }
     // A server error and silence may pass; everything else is how old servers are.
@@ -36,9 +43,16 @@ describe('finding out which era a server speaks', () => {
   });
 
   it('B135: waits for a probe that hangs no longer than five seconds, and half of the connect time', async () => {
-    for (const [connectTimeoutMs, probeMs] of [[60_000, 5_000], [4_000, 2_000]] as const) {
+    for (const [connectTimeoutMs, probeMs] of [
+      [60_000, 5_000],
+      [4_000, 2_000],
+    ] as const) {
       const server = await bench.bad('hang', { on: 'server/discover' });
-      const dialling = bench.dial(anHttpServer(server.url, {}, { connectTimeoutMs }), none, new AbortController().signal);
+      const dialling = bench.dial(
+        anHttpServer(server.url, {}, { connectTimeoutMs }),
+        none,
+        new AbortController().signal,
+      );
       await server.until(() => server.strikes === 1);
       bench.clock.advance(probeMs - 1);
       for (let n = 0; n < 20; n++) await new Promise(setImmediate);
@@ -62,7 +76,9 @@ describe('finding out which era a server speaks', () => {
 
   it('decides nothing by a refused key, and tells of it', async () => {
     const server = await bench.bad('unauthorized', { on: 'server/discover' });
-    await expect(bench.dial(anHttpServer(server.url), anna, new AbortController().signal)).rejects.toMatchObject({ code: 'credential_refused' });
+    await expect(bench.dial(anHttpServer(server.url), anna, new AbortController().signal)).rejects.toMatchObject({
+      code: 'credential_refused',
+    });
     server.mode = 'healthy';
     const connection = await bench.dialed(anHttpServer(server.url));
     expect([connection.era, asksModern(server.seen)]).toEqual(['legacy', 2]);
@@ -71,7 +87,9 @@ describe('finding out which era a server speaks', () => {
   it('does not ask in another era a server that is not there', async () => {
     const server = await bench.bad('healthy');
     await server.close();
-    await expect(bench.dial(anHttpServer(server.url), none, new AbortController().signal)).rejects.toMatchObject({ name: 'NotRunError' });
+    await expect(bench.dial(anHttpServer(server.url), none, new AbortController().signal)).rejects.toMatchObject({
+      name: 'NotRunError',
+    });
   });
 
   it('ends with the dial, and leaves nothing open', async () => {
@@ -106,7 +124,9 @@ describe('what was found out', () => {
     // The registration stays; what answers at its address takes no initialize.
     const successor = await bench.bad('http-500', { on: 'initialize' });
     for (const asked of [0, 1]) {
-      await expect(bench.dial(anHttpServer(successor.url), none, new AbortController().signal)).rejects.toMatchObject({ code: 'upstream_unavailable' });
+      await expect(bench.dial(anHttpServer(successor.url), none, new AbortController().signal)).rejects.toMatchObject({
+        code: 'upstream_unavailable',
+      });
       expect(asksModern(successor.seen)).toBe(asked);
     }
   });
@@ -132,12 +152,18 @@ describe('what was found out', () => {
 });
 
 describe('a server that is busy at the start', () => {
-  it.each(['server/discover', 'initialize'] as const)('B038: is waited for as it asked, and then connected to: %s', async (on) => {
-    const server = await bench.bad('http-429-once', { on });
-    const connection = await whileTimePasses(bench.clock, bench.dial(anHttpServer(server.url), none, new AbortController().signal));
-    expect(textOf(await call(connection, 'echo', { a: 1 }))).toBe('{"a":1}');
-    await connection.close();
-  });
+  it.each(['server/discover', 'initialize'] as const)(
+    'B038: is waited for as it asked, and then connected to: %s',
+    async (on) => {
+      const server = await bench.bad('http-429-once', { on });
+      const connection = await whileTimePasses(
+        bench.clock,
+        bench.dial(anHttpServer(server.url), none, new AbortController().signal),
+      );
+      expect(textOf(await call(connection, 'echo', { a: 1 }))).toBe('{"a":1}');
+      await connection.close();
+    },
+  );
 
   it('is not waited for by one who has left', async () => {
     const server = await bench.bad('http-429-once', { on: 'initialize' });

@@ -1,23 +1,32 @@
 // Dials to fake servers over the real door, closed again when the test that opened them is over.
 import type { Dispatcher } from 'undici';
+import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection, Dial } from '../../src/connection/connection.ts';
 import type { Credential } from '../../src/credential/credential.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { createEraMemory, type EraMemory } from '../../src/upstream/era-probe.ts';
 import { createHttpDial } from '../../src/upstream/http-dial.ts';
-import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aServer, client, credentialOf, never, secretSpec } from '../support/stdio/a-stdio-server.ts';
-import { type BadMode, type BadServer, type BadServerOptions, startBadServer } from '../support/upstreams/bad-server.ts';
-import { type KeyedServer, startKeyedServer } from '../support/upstreams/keyed-server.ts';
+import {
+  type BadMode,
+  type BadServer,
+  type BadServerOptions,
+  startBadServer,
+} from '../support/upstreams/bad-server.ts';
 import type { KeyedServerOptions } from '../support/upstreams/keyed-options.ts';
+import { type KeyedServer, startKeyedServer } from '../support/upstreams/keyed-server.ts';
 import { within } from '../support/within.ts';
 
 export const KEY = 'key-of-anna';
 export const anna = credentialOf('anna', KEY);
 
-export function anHttpServer(url: string, headers: Readonly<Record<string, string>> = {}, rest: Partial<UpstreamServer> = {}): UpstreamServer {
+export function anHttpServer(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  rest: Partial<UpstreamServer> = {},
+): UpstreamServer {
   const secrets = new Map(Object.entries(headers).map(([name, value]) => [name, new Secret(value)]));
   return { ...aServer({ kind: 'http', url, headers: secrets }, secretSpec()), ...rest };
 }
@@ -26,7 +35,11 @@ export class HttpBench {
   readonly clock = new FakeClock();
   readonly eras: EraMemory = createEraMemory(this.clock);
   readonly dispatcher: Dispatcher = openDoor({ connectTimeoutMs: 5_000, socketsPerOrigin: 64, allow: () => undefined });
-  readonly dial: Dial = createHttpDial({ door: { dispatcher: this.dispatcher, clock: this.clock }, eras: this.eras, client });
+  readonly dial: Dial = createHttpDial({
+    door: { dispatcher: this.dispatcher, clock: this.clock },
+    eras: this.eras,
+    client,
+  });
   readonly #closers: (() => Promise<unknown>)[] = [() => this.dispatcher.destroy()];
 
   async keyed(options: Partial<KeyedServerOptions> = {}): Promise<KeyedServer> {
@@ -48,7 +61,12 @@ export class HttpBench {
   }
 
   async close(): Promise<void> {
-    const closing = Promise.all(this.#closers.splice(0).reverse().map((close) => close()));
+    const closing = Promise.all(
+      this.#closers
+        .splice(0)
+        .reverse()
+        .map((close) => close()),
+    );
     // What still waits for a polite end is not waited for.
     this.clock.advance(10_000);
     await closing;

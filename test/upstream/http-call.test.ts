@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dispatcher } from 'undici';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { callOverHttp } from '../../src/upstream/http-call.ts';
 import type { Reply } from '../../src/wire/reply.ts';
@@ -12,7 +12,8 @@ import { within } from '../support/within.ts';
 const ID = 5;
 const ANSWER = '{"jsonrpc":"2.0","id":5,"result":{"content":[]}}';
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"on my way"}}';
-const progress = (token: unknown, more = ''): string => `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(token)},"progress":1}${more}}`;
+const progress = (token: unknown, more = ''): string =>
+  `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(token)},"progress":1}${more}}`;
 
 let dispatcher: Dispatcher;
 let server: Listener | undefined;
@@ -32,11 +33,15 @@ interface Outcome {
 }
 
 /** What comes of a call on whose stream the server says all this. */
-async function calling(events: readonly (string | Buffer)[], progressToken: string | undefined = '"mine"'): Promise<Outcome> {
+async function calling(
+  events: readonly (string | Buffer)[],
+  progressToken: string | undefined = '"mine"',
+): Promise<Outcome> {
   server = await listen((req, res) => {
     req.resume();
     startEvents(res);
-    for (const event of events) res.write(Buffer.concat([Buffer.from('data: '), Buffer.from(event), Buffer.from('\n\n')]));
+    for (const event of events)
+      res.write(Buffer.concat([Buffer.from('data: '), Buffer.from(event), Buffer.from('\n\n')]));
     res.end();
   });
   const [hearing, asked] = [aHearing(), [] as string[]];
@@ -88,13 +93,25 @@ describe('what a server says on the stream of a call', () => {
 
   // An agent goes by the id alone, whatever stream a message comes on: this would answer its request to another server.
   it.each([
-    ['a notification with an id and a result', '{"jsonrpc":"2.0","method":"notifications/message","params":{},"id":7,"result":{"content":[]}}'],
-    ['one whose id is in disguise', '{"jsonrpc":"2.0","method":"notifications/message","params":{},"\\u0069d":7,"result":{}}'],
+    [
+      'a notification with an id and a result',
+      '{"jsonrpc":"2.0","method":"notifications/message","params":{},"id":7,"result":{"content":[]}}',
+    ],
+    [
+      'one whose id is in disguise',
+      '{"jsonrpc":"2.0","method":"notifications/message","params":{},"\\u0069d":7,"result":{}}',
+    ],
     ['one with an error', '{"jsonrpc":"2.0","method":"notifications/message","error":{"code":1,"message":""},"id":7}'],
     ['progress with an id and a result', progress(ID, ',"id":7,"result":{"content":[]}')],
     ['progress with a disguised id', progress(ID, ',"\\u0069d":7,"result":{"content":[]}')],
-    ['progress with a second token', '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progressToken":7,"progress":1}}'],
-    ['progress with a second, disguised token', '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress\\u0054oken":7,"progress":1}}'],
+    [
+      'progress with a second token',
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progressToken":7,"progress":1}}',
+    ],
+    [
+      'progress with a second, disguised token',
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress\\u0054oken":7,"progress":1}}',
+    ],
   ])('never answers for another server: %s', async (_, smuggled) => {
     const { hearing, reply } = await calling([smuggled, ANSWER]);
     expect(hearing.messages).toEqual([]);
@@ -106,7 +123,9 @@ describe('what a server says on the stream of a call', () => {
     const out = Buffer.concat(reply.parts('"mine"').map((part) => Buffer.from(part))).toString();
     expect(out).toBe('{"jsonrpc":"2.0","id":"mine","result":{"content":[]}}');
     await server?.close();
-    await expect(calling(['{"jsonrpc":"2.0","id":5,"result":{"content":[]},"id":7}'])).rejects.toMatchObject({ code: 'upstream_unavailable' });
+    await expect(calling(['{"jsonrpc":"2.0","id":5,"result":{"content":[]},"id":7}'])).rejects.toMatchObject({
+      code: 'upstream_unavailable',
+    });
   });
 
   it.each([
@@ -126,11 +145,17 @@ describe('what a server says on the stream of a call', () => {
     const { hearing } = await calling([pretty, broken, ANSWER]);
     const texts = hearing.messages.map((raw) => Buffer.from(raw, 'latin1').toString('utf8'));
     expect(texts.every((text) => !text.includes('\n'))).toBe(true);
-    expect(texts.map((text) => (JSON.parse(text) as { params: { data: string } }).params.data)).toEqual(['漢', 'caf\ufffd']);
+    expect(texts.map((text) => (JSON.parse(text) as { params: { data: string } }).params.data)).toEqual([
+      '漢',
+      'caf\ufffd',
+    ]);
   });
 
   it('that has a line break in its token is one line as well', async () => {
-    const { hearing } = await calling(['{"jsonrpc":"2.0",\ndata: "method":"notifications/progress","params":{"progressToken":5,"progress":1}}', ANSWER]);
+    const { hearing } = await calling([
+      '{"jsonrpc":"2.0",\ndata: "method":"notifications/progress","params":{"progressToken":5,"progress":1}}',
+      ANSWER,
+    ]);
     expect(JSON.parse(hearing.messages[0] ?? '')).toMatchObject({ params: { progressToken: 'mine' } });
   });
 });

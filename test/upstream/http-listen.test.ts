@@ -24,7 +24,11 @@ let stops: (() => void)[];
 beforeEach(async () => {
   clock = new FakeClock();
   seen = new Watched();
-  door = { dispatcher: openDoor({ ...RULES, socketsPerOrigin: 1 }), streams: openDoor({ ...RULES, socketsPerOrigin: null }), clock };
+  door = {
+    dispatcher: openDoor({ ...RULES, socketsPerOrigin: 1 }),
+    streams: openDoor({ ...RULES, socketsPerOrigin: null }),
+    clock,
+  };
   [gets, asked, lost, stops] = [[], 0, 0, []];
   server = await listen((req, res) => {
     req.resume();
@@ -45,7 +49,13 @@ const notFound = (res: ServerResponse): void => void res.writeHead(404).end();
 
 function hear(): void {
   const { origin } = new URL(server.url);
-  stops.push(listenOverGet(door, { origin, path: '/mcp', headers: [] }, [], { onMethod: () => undefined, onLost: () => (lost++, seen.changed()), onServerRequest: () => undefined }));
+  stops.push(
+    listenOverGet(door, { origin, path: '/mcp', headers: [] }, [], {
+      onMethod: () => undefined,
+      onLost: () => (lost++, seen.changed()),
+      onServerRequest: () => undefined,
+    }),
+  );
 }
 
 /** Lets the answer arrive, then the pause behind it pass. */

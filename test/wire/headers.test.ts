@@ -7,7 +7,20 @@ describe('a header value', () => {
     const values = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string(),
-      fc.constantFrom('', ' ', ' a', 'a ', '\t', 'a\tb', '=?base64?', '=?base64?YQ==?=', 'größe', 'a\nb', 'a\u0000', '=?BASE64?YQ==?='),
+      fc.constantFrom(
+        '',
+        ' ',
+        ' a',
+        'a ',
+        '\t',
+        'a\tb',
+        '=?base64?',
+        '=?base64?YQ==?=',
+        'größe',
+        'a\nb',
+        'a\u0000',
+        '=?BASE64?YQ==?=',
+      ),
     );
     fc.assert(
       fc.property(values, (value) => {
@@ -25,9 +38,12 @@ describe('a header value', () => {
     expect(encodeHeaderValue('größe')).toBe('=?base64?Z3LDtsOfZQ==?=');
   });
 
-  it.each(['=?base64?', '=?base64?a b?=', '=?base64?YQ==', '=?base64?ü?=', '=?base64?Y===?='])('is not understood when it says base64 and is none: %s', (value) => {
-    expect(decodeHeaderValue(value)).toBeUndefined();
-  });
+  it.each(['=?base64?', '=?base64?a b?=', '=?base64?YQ==', '=?base64?ü?=', '=?base64?Y===?='])(
+    'is not understood when it says base64 and is none: %s',
+    (value) => {
+      expect(decodeHeaderValue(value)).toBeUndefined();
+    },
+  );
 });
 
 const schema = (properties: Record<string, unknown>): unknown => ({ type: 'object', properties });
@@ -35,7 +51,9 @@ const mirrored = (name: unknown, type: unknown = 'string'): unknown => ({ type, 
 
 describe('paramHeadersOf', () => {
   it('finds annotations at any depth of properties', () => {
-    const found = paramHeadersOf(schema({ region: mirrored('Region'), deep: schema({ n: mirrored('N', 'integer') }), plain: { type: 'string' } }));
+    const found = paramHeadersOf(
+      schema({ region: mirrored('Region'), deep: schema({ n: mirrored('N', 'integer') }), plain: { type: 'string' } }),
+    );
     expect(found).toEqual([
       { header: 'mcp-param-region', path: ['region'] },
       { header: 'mcp-param-n', path: ['deep', 'n'] },
@@ -43,7 +61,18 @@ describe('paramHeadersOf', () => {
   });
 
   it('finds none where none are, whatever the schema looks like', () => {
-    for (const value of [undefined, null, true, 'x', [], {}, schema({}), { properties: [] }, schema({ a: true }), { items: schema({ a: mirrored('A') }) }]) {
+    for (const value of [
+      undefined,
+      null,
+      true,
+      'x',
+      [],
+      {},
+      schema({}),
+      { properties: [] },
+      schema({ a: true }),
+      { items: schema({ a: mirrored('A') }) },
+    ]) {
       expect(paramHeadersOf(value)).toEqual([]);
     }
   });
@@ -84,7 +113,16 @@ describe('paramHeaderValues', () => {
   });
 
   it('has none for what is absent, null, nested or inherited', () => {
-    for (const args of [undefined, null, [], {}, { region: null }, { region: {} }, { deep: 'x' }]) expect(paramHeaderValues(wanted, args)).toEqual([]);
-    expect(paramHeaderValues([{ header: 'h', path: ['constructor'] }, { header: 'i', path: ['__proto__', 'toString', 'name'] }], {})).toEqual([]);
+    for (const args of [undefined, null, [], {}, { region: null }, { region: {} }, { deep: 'x' }])
+      expect(paramHeaderValues(wanted, args)).toEqual([]);
+    expect(
+      paramHeaderValues(
+        [
+          { header: 'h', path: ['constructor'] },
+          { header: 'i', path: ['__proto__', 'toString', 'name'] },
+        ],
+        {},
+      ),
+    ).toEqual([]);
   });
 });

@@ -56,7 +56,10 @@ describe('findMember', () => {
 
 describe('the end of a value', () => {
   it('is behind the closing quote, however long the string and whatever is escaped in it', () => {
-    const texts = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300, size: 'max' }), fc.string({ unit: fc.constantFrom('\\', '"', 'a'), maxLength: 300, size: 'max' }));
+    const texts = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 300, size: 'max' }),
+      fc.string({ unit: fc.constantFrom('\\', '"', 'a'), maxLength: 300, size: 'max' }),
+    );
     fc.assert(
       fc.property(texts, (text) => {
         const json = Buffer.from(JSON.stringify(text));

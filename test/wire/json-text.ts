@@ -28,15 +28,34 @@ const TRAPS = [
   '"_meta":{',
 ];
 
-const text = fc.oneof(fc.constantFrom(...TRAPS), fc.string({ unit: 'grapheme', maxLength: 12 }), fc.string({ maxLength: 200, size: 'max' }));
+const text = fc.oneof(
+  fc.constantFrom(...TRAPS),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.string({ maxLength: 200, size: 'max' }),
+);
 
 /** Some writers escape everything that is not plain. */
 const asciiOf = (value: string): string =>
   JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-const strings = fc.tuple(text, fc.boolean()).map(([value, isAscii]) => (isAscii ? asciiOf(value) : JSON.stringify(value)));
+const strings = fc
+  .tuple(text, fc.boolean())
+  .map(([value, isAscii]) => (isAscii ? asciiOf(value) : JSON.stringify(value)));
 
-const NAMES = ['id', 'result', 'error', 'method', '_meta', 'resultType', 'progressToken', 'content', 'text', '', 'a"b', 'größe'];
+const NAMES = [
+  'id',
+  'result',
+  'error',
+  'method',
+  '_meta',
+  'resultType',
+  'progressToken',
+  'content',
+  'text',
+  '',
+  'a"b',
+  'größe',
+];
 
 const keys = fc.oneof(fc.constantFrom(...NAMES), fc.string({ maxLength: 6 }));
 
@@ -53,13 +72,22 @@ export function objectText(members: readonly (readonly [string, string])[], betw
 }
 
 const { value } = fc.letrec<{ value: string; object: string; list: string }>((tie) => ({
-  value: fc.oneof({ maxDepth: 4 }, strings, numbers, fc.constantFrom('true', 'false', 'null'), tie('object'), tie('list')),
+  value: fc.oneof(
+    { maxDepth: 4 },
+    strings,
+    numbers,
+    fc.constantFrom('true', 'false', 'null'),
+    tie('object'),
+    tie('list'),
+  ),
   object: fc
     .tuple(fc.uniqueArray(fc.tuple(keys, tie('value')), { selector: ([key]) => key, maxLength: 4 }), gaps)
     .map(([members, between]) => objectText(members, between)),
   list: fc
     .tuple(fc.array(tie('value'), { maxLength: 4 }), gaps)
-    .map(([items, between]) => spaced(['[', ...items.flatMap((item, at) => (at === 0 ? [item] : [',', item])), ']'], between)),
+    .map(([items, between]) =>
+      spaced(['[', ...items.flatMap((item, at) => (at === 0 ? [item] : [',', item])), ']'], between),
+    ),
 }));
 
 export const jsonValues: fc.Arbitrary<string> = value;
@@ -74,6 +102,8 @@ export const between = gaps;
 /** Parsed with every number kept as it was spelled, so that a rounded one is seen. */
 export function parseSpelled(json: string): unknown {
   // A number stands outside of strings only; strings are passed over whole.
-  const quoted = json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs, (token) => (token.startsWith('"') ? token : `{"number":"${token}"}`));
+  const quoted = json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs, (token) =>
+    token.startsWith('"') ? token : `{"number":"${token}"}`,
+  );
   return JSON.parse(quoted) as unknown;
 }

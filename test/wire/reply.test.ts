@@ -35,8 +35,21 @@ const answers = fc
     gaps: between,
   })
   .map(({ id, kind, payload, version, extra, order, gaps }) => {
-    const all: [string, string][] = [['jsonrpc', version], ['id', id], [kind, payload], ['x', extra ?? '1']];
-    return { id, kind, payload, text: objectText(order.flatMap((at) => all.slice(at, at + 1)), gaps) };
+    const all: [string, string][] = [
+      ['jsonrpc', version],
+      ['id', id],
+      [kind, payload],
+      ['x', extra ?? '1'],
+    ];
+    return {
+      id,
+      kind,
+      payload,
+      text: objectText(
+        order.flatMap((at) => all.slice(at, at + 1)),
+        gaps,
+      ),
+    };
   });
 
 describe('Reply.from', () => {
@@ -67,22 +80,33 @@ describe('Reply.from', () => {
 
   it('reads a big body of one long text as quickly as it should, and right', () => {
     const text = `${'lorem "ipsum" \\ '.repeat(60_000)}","id":5}`;
-    const reply = readAnswer(`{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":${JSON.stringify(text)}}]},"id":41}`);
+    const reply = readAnswer(
+      `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":${JSON.stringify(text)}}]},"id":41}`,
+    );
     expect(reply.idText).toBe('41');
     expect(reply.payload()).toEqual({ content: [{ type: 'text', text }] });
   });
 
   it('tells requests and notifications from answers, in any order of their members', () => {
     const calls = fc
-      .record({ id: fc.option(fc.nat().map(String)), params: fc.option(jsonObjects), order: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }), gaps: between })
+      .record({
+        id: fc.option(fc.nat().map(String)),
+        params: fc.option(jsonObjects),
+        order: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
+        gaps: between,
+      })
       .map(({ id, params, order, gaps }) => {
-        const all: ([string, string] | undefined)[] = [
+        const all: (readonly [string, string | undefined])[] = [
           ['jsonrpc', '"2.0"'],
           ['method', '"notifications/message"'],
-          id === null ? undefined : ['id', id],
-          params === null ? undefined : ['params', params.text],
+          ['id', id ?? undefined],
+          ['params', params?.text],
         ];
-        return objectText(order.flatMap((at) => (all[at] === undefined ? [] : [all[at] as [string, string]])), gaps);
+        const members = order.flatMap((at) => all.slice(at, at + 1));
+        return objectText(
+          members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+          gaps,
+        );
       });
     fc.assert(
       fc.property(calls, (text) => {
@@ -160,7 +184,7 @@ describe('a message that would mean one thing to us and another to an agent', ()
     ['again in disguise', '{"jsonrpc":"2.0","id":5,"result":{"a":1},"\\u0069d":7}', '7'],
     ['again in disguise, and the id once more', '{"\\u0069d":7,"jsonrpc":"2.0","result":{"a":1},"id":5}', '5'],
     ['again behind a nested member', '{"jsonrpc":"2.0","id":5,"result":{"a":1},"id":7,"x":{}}', '7'],
-  ])('leaves with the agent\'s id only, when the id stands there %s', (_, text, idText) => {
+  ])("leaves with the agent's id only, when the id stands there %s", (_, text, idText) => {
     const reply = readAnswer(text);
     expect(reply.idText).toBe(idText);
     expect(written(reply.parts('99'))).toBe('{"jsonrpc":"2.0","id":99,"result":{"a":1}}');
@@ -181,7 +205,9 @@ describe('Reply.parts', () => {
   it('puts members first into an object, empty or not', () => {
     fc.assert(
       fc.property(jsonObjects, fc.boolean(), ({ text, members }, isTrailing) => {
-        const message = isTrailing ? `{"jsonrpc":"2.0","result":${text},"id":5}` : `{"jsonrpc":"2.0","id":5,"result":${text}}`;
+        const message = isTrailing
+          ? `{"jsonrpc":"2.0","result":${text},"id":5}`
+          : `{"jsonrpc":"2.0","id":5,"result":${text}}`;
         const reply = readAnswer(message);
         const at = reply.objectAt;
         if (at === undefined) throw new Error('the result is an object');
@@ -198,19 +224,28 @@ describe('Reply.parts', () => {
     const reply = readAnswer('{"jsonrpc":"2.0","id":5,"result":{"_meta":{"a":1},"content":[]}}');
     const inner = reply.insertInto(reply.memberAt('_meta') ?? 0, '"b":2');
     const outer = reply.insertInto(reply.objectAt ?? 0, '"c":3');
-    expect(written(reply.parts('6', [inner, outer]))).toBe('{"jsonrpc":"2.0","id":6,"result":{"c":3,"_meta":{"b":2,"a":1},"content":[]}}');
+    expect(written(reply.parts('6', [inner, outer]))).toBe(
+      '{"jsonrpc":"2.0","id":6,"result":{"c":3,"_meta":{"b":2,"a":1},"content":[]}}',
+    );
   });
 });
 
 describe('Reply.of', () => {
   it('writes an answer that reads back as itself', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.nat(), fc.string()), fc.jsonValue(), fc.constantFrom('result', 'error'), (id, payload, kind) => {
-        const reply = Reply.of(id, kind === 'error' ? { error: payload } : { result: payload });
-        expect(JSON.parse(written(reply.parts(reply.idText)))).toEqual(JSON.parse(JSON.stringify({ jsonrpc: '2.0', id, [kind]: payload })));
-        expect(written(reply.parts('3'))).toBe(JSON.stringify({ jsonrpc: '2.0', id: 3, [kind]: payload }));
-        expect(reply.payloadBytes).toBe(Buffer.byteLength(JSON.stringify(payload)));
-      }),
+      fc.property(
+        fc.oneof(fc.nat(), fc.string()),
+        fc.jsonValue(),
+        fc.constantFrom('result', 'error'),
+        (id, payload, kind) => {
+          const reply = Reply.of(id, kind === 'error' ? { error: payload } : { result: payload });
+          expect(JSON.parse(written(reply.parts(reply.idText)))).toEqual(
+            JSON.parse(JSON.stringify({ jsonrpc: '2.0', id, [kind]: payload })),
+          );
+          expect(written(reply.parts('3'))).toBe(JSON.stringify({ jsonrpc: '2.0', id: 3, [kind]: payload }));
+          expect(reply.payloadBytes).toBe(Buffer.byteLength(JSON.stringify(payload)));
+        },
+      ),
     );
   });
 });

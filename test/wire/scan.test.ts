@@ -12,15 +12,21 @@ const idIn = (text: string): string | undefined => {
 describe('scan', () => {
   it('gives positions that JSON.parse confirms, or says that it cannot tell', () => {
     const names = fc.constantFrom('id', 'jsonrpc', 'method', 'params', 'result', 'error', 'x');
-    const values = fc.oneof(fc.constantFrom('1', '"2"', 'null', '-3', 'true', '"a\\"b"', '[]'), jsonObjects.map(({ text }) => text));
-    const messages = fc.tuple(fc.array(fc.tuple(names, values), { maxLength: 6 }), between).map(([members, gaps]) => objectText(members, gaps));
+    const values = fc.oneof(
+      fc.constantFrom('1', '"2"', 'null', '-3', 'true', '"a\\"b"', '[]'),
+      jsonObjects.map(({ text }) => text),
+    );
+    const messages = fc
+      .tuple(fc.array(fc.tuple(names, values), { maxLength: 6 }), between)
+      .map(([members, gaps]) => objectText(members, gaps));
     fc.assert(
       fc.property(messages, (text) => {
         const bytes = Buffer.from(text);
         const scanned = scan(bytes);
         if (scanned === undefined) return;
         const parsed = JSON.parse(text) as Record<string, unknown>;
-        const valueOf = (span: { start: number; end: number }): unknown => JSON.parse(bytes.toString('utf8', span.start, span.end));
+        const valueOf = (span: { start: number; end: number }): unknown =>
+          JSON.parse(bytes.toString('utf8', span.start, span.end));
         if (scanned.id !== undefined) expect(valueOf(scanned.id)).toEqual(parsed['id']);
         else expect(parsed['id']).toBeUndefined();
         const name = scanned.kind === 'call' ? 'params' : scanned.kind;
@@ -66,9 +72,12 @@ describe('idAtEnds', () => {
 
   it('never crashes', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('{', '}', '"', 'id', ':', ',', '1', ' ', '\\') })), (text) => {
-        idIn(text);
-      }),
+      fc.property(
+        fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('{', '}', '"', 'id', ':', ',', '1', ' ', '\\') })),
+        (text) => {
+          idIn(text);
+        },
+      ),
       { numRuns: 1_000 },
     );
   });

@@ -16,7 +16,8 @@ function readChunks(chunks: readonly Uint8Array[], maxEventBytes = 100_000): Rea
 }
 
 const readText = (text: string): Read => readChunks([Buffer.from(text)]);
-const dataOf = ({ events }: Read): readonly string[] => events.map(({ data }) => Buffer.from(data, 'latin1').toString());
+const dataOf = ({ events }: Read): readonly string[] =>
+  events.map(({ data }) => Buffer.from(data, 'latin1').toString());
 
 /** The rules of the standard, line by line, as slowly as it likes (WHATWG HTML, interpreting an event stream). */
 function byTheBook(text: string): { data: string[]; retryMs: number | undefined; lastEventId: string | undefined } {
@@ -47,17 +48,39 @@ function byTheBook(text: string): { data: string[]; retryMs: number | undefined;
 }
 
 const ends = fc.constantFrom('\n', '\r', '\r\n');
-const values = fc.oneof(fc.constantFrom('{"a":1}', ' two blanks', '', ':', 'é漢😀', 'x\u0000'), fc.string({ unit: fc.constantFrom('a', ' ', ':', 'ü', '\u2028'), maxLength: 8 }));
+const values = fc.oneof(
+  fc.constantFrom('{"a":1}', ' two blanks', '', ':', 'é漢😀', 'x\u0000'),
+  fc.string({ unit: fc.constantFrom('a', ' ', ':', 'ü', '\u2028'), maxLength: 8 }),
+);
 const lines = fc.oneof(
   { weight: 6, arbitrary: values.map((value) => `data: ${value}`) },
   { weight: 2, arbitrary: values.map((value) => `data:${value}`) },
-  fc.constantFrom('data', 'id', 'event', ': comment', ':', 'event: message', 'event: ping', 'id: 7', 'retry: 1500', 'retry: soon', 'x-field: 1'),
+  fc.constantFrom(
+    'data',
+    'id',
+    'event',
+    ': comment',
+    ':',
+    'event: message',
+    'event: ping',
+    'id: 7',
+    'retry: 1500',
+    'retry: soon',
+    'x-field: 1',
+  ),
   { weight: 4, arbitrary: fc.constant('') },
 );
 
 const streams = fc
-  .tuple(fc.constantFrom('', '\ufeff'), fc.array(fc.tuple(lines, ends), { maxLength: 12 }), fc.oneof(ends, fc.constant('mixed')), fc.constantFrom('', 'data: never ended', '\r'))
-  .map(([mark, all, end, tail]) => mark + all.map(([line, own]) => line + (end === 'mixed' ? own : end)).join('') + tail);
+  .tuple(
+    fc.constantFrom('', '\ufeff'),
+    fc.array(fc.tuple(lines, ends), { maxLength: 12 }),
+    fc.oneof(ends, fc.constant('mixed')),
+    fc.constantFrom('', 'data: never ended', '\r'),
+  )
+  .map(
+    ([mark, all, end, tail]) => mark + all.map(([line, own]) => line + (end === 'mixed' ? own : end)).join('') + tail,
+  );
 
 /** The same bytes in pieces; some of them empty. */
 function cut(text: string, places: readonly number[]): readonly Uint8Array[] {
@@ -74,7 +97,9 @@ describe('SseReader', () => {
         const expected = byTheBook(text);
         expect(dataOf(read)).toEqual(expected.data);
         expect(read.retryMs).toBe(expected.retryMs);
-        expect(read.lastEventId === undefined ? undefined : Buffer.from(read.lastEventId, 'latin1').toString()).toBe(expected.lastEventId);
+        expect(read.lastEventId === undefined ? undefined : Buffer.from(read.lastEventId, 'latin1').toString()).toBe(
+          expected.lastEventId,
+        );
       }),
       { numRuns: 3_000 },
     );
@@ -109,7 +134,10 @@ describe('SseReader', () => {
   });
 
   it('ignores an id with a NUL and a retry that is no number', () => {
-    expect(readText('id: a\u0000b\nretry: 1e3\ndata: x\n\n')).toMatchObject({ retryMs: undefined, lastEventId: undefined });
+    expect(readText('id: a\u0000b\nretry: 1e3\ndata: x\n\n')).toMatchObject({
+      retryMs: undefined,
+      lastEventId: undefined,
+    });
   });
 
   it.each([
@@ -118,12 +146,21 @@ describe('SseReader', () => {
     ['in one line that never ends', Array.from({ length: 400 }, () => 'xxxxxxxx')],
     ['behind a good one', ['data: ok\n\n', `data: ${'x'.repeat(2_000)}`]],
   ])('B128: refuses an event over its limit that comes %s', (_, chunks) => {
-    const push = (): Read => readChunks(chunks.map((chunk) => Buffer.from(chunk)), 1_000);
+    const push = (): Read =>
+      readChunks(
+        chunks.map((chunk) => Buffer.from(chunk)),
+        1_000,
+      );
     expect(push).toThrow(expect.objectContaining({ code: 'upstream_protocol' }));
   });
 
   it('has a limit for each event, not for all of them together', () => {
-    expect(readChunks(Array.from({ length: 500 }, () => Buffer.from(`data: ${'x'.repeat(900)}\n\n`)), 1_000).events).toHaveLength(500);
+    expect(
+      readChunks(
+        Array.from({ length: 500 }, () => Buffer.from(`data: ${'x'.repeat(900)}\n\n`)),
+        1_000,
+      ).events,
+    ).toHaveLength(500);
   });
 
   it('keeps bytes unharmed: a character split between chunks comes out whole', () => {
