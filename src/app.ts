@@ -148,7 +148,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keeper = announced(createSecretKeeper({ vault, credentials, clock }), announce);
     const pool = new Pool({ dial, clock, logger, maxPerTenant: limits.maxConnectionsPerTenant });
     life.onClose('connections', () => pool.close());
-    life.onClose('outdated connections', retireOutdated(pool, registry, changes));
+    life.onClose('outdated connections', retireOutdated({ pool, registry, changes, versionOf: async (tenantId, serverId, owner) => (await credentials.find(tenantId, serverId, owner))?.version, logger }));
 
     // The path of a request
     const withUpstream = createWithUpstream({ broker, pool, askSignIn: (server, principalId) => broker.askSignIn(server, principalId) });

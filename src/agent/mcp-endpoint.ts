@@ -160,7 +160,8 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       .catch((error: unknown) => fail(error, responder, idText, response, route))
       .finally(() => {
         if (session?.inFlight?.get(idText) === controller) session.inFlight.delete(idText);
-      });
+      })
+      .catch((error: unknown) => logger.error({ error: describeError(error) }, 'request not answered'));
   };
 
   const fail = (error: unknown, responder: Responder, idText: string, response: ServerResponse, route: McpRoute): void => {

@@ -3,13 +3,14 @@
 import type { Caller } from '../identity/caller.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { randomId } from '../shared/id.ts';
+import { randomId, type TenantId } from '../shared/id.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import type { McpRoute } from './route.ts';
 
 export interface Session {
   readonly id: string;
   readonly callerKey: string;
+  readonly tenantId: TenantId;
   readonly path: string;
   readonly version: string;
   readonly capabilities: JsonObject;
@@ -25,6 +26,8 @@ const IDLE_MS = 60 * 60_000;
 const SWEEP_MS = 60_000;
 /** Of one caller; beyond it the one used longest ago ends, so that nobody can fill the node's memory. */
 const PER_CALLER = 1_000;
+/** Of one tenant, however many principals its agents name. */
+const PER_TENANT = 20_000;
 /** What `randomId` gives: anything else needs no look-up. */
 const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 
@@ -44,11 +47,11 @@ export class Sessions {
   }
 
   open(caller: Caller, route: McpRoute, version: string, capabilities: JsonObject): Session {
-    const count = this.#counts.get(caller.key) ?? 0;
-    if (count >= PER_CALLER) this.#endOldest(caller.key);
-    const session: Session = { id: randomId(), callerKey: caller.key, path: route.path, version, capabilities, usedAt: this.#clock.now(), inFlight: undefined, closeStream: undefined };
+    if (this.#countOf(caller.key) >= PER_CALLER) this.#endOldest((session) => session.callerKey === caller.key);
+    if (this.#countOf(caller.tenantId) >= PER_TENANT) this.#endOldest((session) => session.tenantId === caller.tenantId);
+    const session: Session = { id: randomId(), callerKey: caller.key, tenantId: caller.tenantId, path: route.path, version, capabilities, usedAt: this.#clock.now(), inFlight: undefined, closeStream: undefined };
     this.#byId.set(session.id, session);
-    this.#counts.set(caller.key, (this.#counts.get(caller.key) ?? 0) + 1);
+    this.#count(session, 1);
     return session;
   }
 
@@ -63,9 +66,7 @@ export class Sessions {
 
   end(session: Session): void {
     if (!this.#byId.delete(session.id)) return;
-    const left = (this.#counts.get(session.callerKey) ?? 1) - 1;
-    if (left > 0) this.#counts.set(session.callerKey, left);
-    else this.#counts.delete(session.callerKey);
+    this.#count(session, -1);
     session.closeStream?.();
     for (const controller of session.inFlight?.values() ?? []) controller.abort(new ProxyError('cancelled', 'The session has ended.'));
   }
@@ -83,11 +84,24 @@ export class Sessions {
     }
   }
 
-  #endOldest(callerKey: string): void {
+  #endOldest(isAmong: (session: Session) => boolean): void {
     let oldest: Session | undefined;
     for (const session of this.#byId.values()) {
-      if (session.callerKey === callerKey && (oldest === undefined || session.usedAt < oldest.usedAt)) oldest = session;
+      if (isAmong(session) && (oldest === undefined || session.usedAt < oldest.usedAt)) oldest = session;
     }
     if (oldest !== undefined) this.end(oldest);
+  }
+
+  /** A tenant's id holds no NUL and a caller's key does, so one map serves both. */
+  #countOf(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  #count({ callerKey, tenantId }: Session, step: 1 | -1): void {
+    for (const key of [callerKey, tenantId]) {
+      const count = this.#countOf(key) + step;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+    }
   }
 }

@@ -54,18 +54,30 @@ export function buildView(standings: readonly Standing[], isPrefixed: boolean, s
     if (list === undefined) listed.push({ name, json: JSON.stringify(connectTool(name, server)) });
   }
   const hasStandIn = listed.length > 0;
+  const holders = prefixHolders(standings);
   for (const { server, list } of standings) {
     if (server === undefined) continue;
     const offers = compileOffer(server);
     for (const tool of list?.tools ?? []) {
       if (!offers(tool.name)) continue;
-      const name = exposedName(isPrefixed ? server.prefix : undefined, server.name, tool.name, isTaken);
+      const isShared = isPrefixed && holders.get(server.prefix) !== server.name;
+      const name = exposedName(isPrefixed ? server.prefix : undefined, server.name, tool.name, (wanted) => isShared || isTaken(wanted));
       if (isTaken(name)) continue;
       targets.set(name, { kind: 'tool', server, tool });
       listed.push({ name, json: JSON.stringify({ ...tool.definition, name }) });
     }
   }
   return paged(listed, targets, hasStandIn ? 0 : TTL_MS, JSON.stringify(serversMeta(standings)), JSON.stringify(self));
+}
+
+/**
+ * The server that a prefix belongs to: of several the first by name, whether it has answered or not. A name
+ * must not lead to one server now and to another when that one comes up.
+ */
+function prefixHolders(standings: readonly Standing[]): ReadonlyMap<string, string> {
+  const holders = new Map<string, string>();
+  for (const { server } of standings) if (server !== undefined && !holders.has(server.prefix)) holders.set(server.prefix, server.name);
+  return holders;
 }
 
 function serversMeta(standings: readonly Standing[]): Record<string, unknown> {

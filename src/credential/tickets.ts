@@ -11,7 +11,8 @@ import type { Ticket, TicketStore } from './ticket-store.ts';
 const LIFE_MS = 10 * 60_000;
 /** A link with less time left than this is not handed out again. */
 const REUSE_MS = 5 * 60_000;
-const MAX_OPEN = 10;
+/** Of one person, for all servers; each node hands out its own. */
+const MAX_OPEN = 50;
 const MAX_REMEMBERED = 10_000;
 /** What `randomId` gives; nothing else needs a look into the store. */
 const TICKET_TEXT = /^[A-Za-z0-9_-]{43}$/;

@@ -8,7 +8,7 @@ import type { Answer, Call } from './operations.ts';
 export type ConnectTool = (caller: Caller, server: UpstreamServer, call: Call, signal: AbortSignal) => Promise<Answer>;
 
 /** Port: waits until the principal has a credential for the server; false when the time for that is over. */
-export type WaitForSignIn = (caller: Caller, server: UpstreamServer, call: Call, signal: AbortSignal) => Promise<boolean>;
+export type WaitForSignIn = (caller: Caller, server: UpstreamServer, call: Call, url: string, signal: AbortSignal) => Promise<boolean>;
 
 export interface ConnectToolDeps {
   readonly broker: CredentialBroker;
@@ -23,7 +23,7 @@ export function createConnectTool({ broker, waitForSignIn }: ConnectToolDeps): C
     if (!(asked instanceof SignInRequiredError)) throw asked;
     const args = call.params['arguments'];
     const waits = typeof args === 'object' && args !== null && (args as { wait?: unknown }).wait === true;
-    if (waits && (await waitForSignIn(caller, server, call, signal))) return connected(server);
+    if (waits && (await waitForSignIn(caller, server, call, asked.url, signal))) return connected(server);
     return linkTo(server, asked);
   };
 }

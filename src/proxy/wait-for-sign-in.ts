@@ -18,7 +18,7 @@ export interface WaitForSignInDeps {
 const PROGRESS_MS = 5_000;
 
 export function createWaitForSignIn({ broker, changes, clock, waitMs }: WaitForSignInDeps): WaitForSignIn {
-  return (caller, server, call, signal) =>
+  return (caller, server, call, url, signal) =>
     new Promise((resolve, reject) => {
       let step = 0;
       const end = (): void => {
@@ -45,9 +45,11 @@ export function createWaitForSignIn({ broker, changes, clock, waitMs }: WaitForS
         end();
         resolve(false);
       });
-      const cancelProgress = clock.every(PROGRESS_MS, () => reportWaiting(call, server, ++step));
+      const cancelProgress = clock.every(PROGRESS_MS, () => reportWaiting(call, server, url, ++step));
       if (signal.aborted) left();
       else signal.addEventListener('abort', left, { once: true });
+      // At once, so that the link can be shown while the call still waits.
+      reportWaiting(call, server, url, ++step);
       // It may have happened between the first look and now.
       check().catch(() => undefined);
     });
@@ -58,9 +60,9 @@ async function hasCredential(broker: CredentialBroker, caller: Caller, server: U
   return found !== undefined && !broker.isRefused(server, found);
 }
 
-function reportWaiting(call: Call, server: UpstreamServer, step: number): void {
+function reportWaiting(call: Call, server: UpstreamServer, url: string, step: number): void {
   if (call.progressToken === undefined) return;
-  const text = JSON.stringify(`Waiting for the person to sign in to ${server.name}.`);
+  const text = JSON.stringify(`Waiting for the person to sign in to ${server.name}: ${url}`);
   call.hearing.message(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${call.progressToken},"progress":${step},"message":${text}}}`);
   void call.hearing.flush();
 }

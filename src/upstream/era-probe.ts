@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../shared/clock.ts';
 import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import { type Implementation, writeRequest } from '../wire/envelope.ts';
-import { type Era, MODERN_VERSION } from '../wire/era.ts';
+import { MODERN_VERSION } from '../wire/era.ts';
 import { isJsonObject, Reply } from '../wire/reply.ts';
 import { replyOf } from './http-errors.ts';
 import { type Door, exchange } from './http-exchange.ts';
@@ -13,20 +13,23 @@ import type { HttpTarget } from './http-target.ts';
 
 const VERDICT_TTL_MS = 24 * 3_600_000;
 
+/** A modern server's own word on what it offers is remembered with the era: it needs no other handshake. */
+export type Verdict = { readonly era: 'legacy' } | { readonly era: 'modern'; readonly discovered: unknown };
+
 export interface EraMemory {
-  find(key: string): Era | undefined;
-  remember(key: string, era: Era): void;
+  find(key: string): Verdict | undefined;
+  remember(key: string, verdict: Verdict): void;
   forget(key: string): void;
 }
 
 export function createEraMemory(clock: Clock): EraMemory {
-  const verdicts = new LRUCache<string, { era: Era; foundAt: number }>({ max: 10_000 });
+  const verdicts = new LRUCache<string, { verdict: Verdict; foundAt: number }>({ max: 10_000 });
   return {
     find(key) {
-      const verdict = verdicts.get(key);
-      return verdict !== undefined && clock.now() - verdict.foundAt < VERDICT_TTL_MS ? verdict.era : undefined;
+      const kept = verdicts.get(key);
+      return kept !== undefined && clock.now() - kept.foundAt < VERDICT_TTL_MS ? kept.verdict : undefined;
     },
-    remember: (key, era) => void verdicts.set(key, { era, foundAt: clock.now() }),
+    remember: (key, verdict) => void verdicts.set(key, { verdict, foundAt: clock.now() }),
     forget: (key) => void verdicts.delete(key),
   };
 }

@@ -36,13 +36,16 @@ export function createHttpDial(deps: HttpDialDeps): Dial {
 
 async function open({ door, eras, client }: HttpDialDeps, server: UpstreamServer, target: HttpTarget, signal: AbortSignal): Promise<Connection> {
   const key = `${server.tenantId}\u0000${server.id}\u0000${server.revision}`;
-  if (eras.find(key) !== 'legacy') {
+  const modern = (discovered: unknown): Connection => new ModernHttpConnection(door, target, client, discovered, () => eras.forget(key));
+  const known = eras.find(key);
+  if (known?.era === 'modern') return modern(known.discovered);
+  if (known === undefined) {
     const probe = await probeWithin(door, target, client, Math.min(PROBE_MS, server.connectTimeoutMs / 2), signal);
     if (probe.era === 'modern') {
-      eras.remember(key, 'modern');
-      return new ModernHttpConnection(door, target, client, probe.discovered);
+      eras.remember(key, probe);
+      return modern(probe.discovered);
     }
-    if (probe.isCertain) eras.remember(key, 'legacy');
+    if (probe.isCertain) eras.remember(key, { era: 'legacy' });
   }
   try {
     return await initializeHttp(door, target, client, signal);

@@ -91,6 +91,8 @@ function scanEnds(bytes: Buffer): Scanned | undefined {
     (head.id === undefined ? bytes.lastIndexOf('"id"', before) : -1)
   )
     return undefined;
+  // A second result would be the one that an agent reads, without the label that goes into the first.
+  if (bytes.indexOf('"result"', head.payload) >= 0) return undefined;
   let end = behindBlanks(bytes, bytes.length) - 1;
   if (bytes[end] !== CLOSE) return undefined;
   if (head.id === undefined) end = behindBlanks(bytes, bytes.lastIndexOf('"id"', before)) - 1;

@@ -3,22 +3,27 @@ import type { Registered, RegistryListener, TenantServers } from '../../src/cata
 import type { InvalidServer, UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { retireOutdated } from '../../src/connection/retire-outdated.ts';
 import type { Change } from '../../src/shared/changes.ts';
+import { createLogger } from '../../src/shared/logger.ts';
 import { aServer, keyOf, NEVER, PoolBench, settled, tenantKey } from './support.ts';
 
 const server = aServer();
 
 class Bench extends PoolBench {
+  /** The credential's version in the database. */
+  version: string | undefined;
   readonly stop: () => void;
   #onChange: RegistryListener | undefined;
   #onNotice: ((change: Change) => void) | undefined;
 
   constructor() {
     super();
-    this.stop = retireOutdated(
-      this.pool,
-      { onChange: (listener) => ((this.#onChange = listener), () => (this.#onChange = undefined)) },
-      { subscribe: (listener) => ((this.#onNotice = listener), () => (this.#onNotice = undefined)) },
-    );
+    this.stop = retireOutdated({
+      pool: this.pool,
+      registry: { onChange: (listener) => ((this.#onChange = listener), () => (this.#onChange = undefined)) },
+      changes: { subscribe: (listener) => ((this.#onNotice = listener), () => (this.#onNotice = undefined)) },
+      versionOf: () => Promise.resolve(this.version),
+      logger: createLogger('silent'),
+    });
   }
 
   registered(...servers: (UpstreamServer | InvalidServer)[]): void {
@@ -86,9 +91,21 @@ describe('a connection of an outdated credential', () => {
     const bench = new Bench();
     for (const credential of [keyOf('anna'), keyOf('ben'), tenantKey()]) await bench.open(credential);
     bench.notice(changed('p:anna'));
+    await settled();
     expect(bench.connections.map(({ isClosed }) => isClosed)).toEqual([true, false, false]);
     bench.notice(changed(''));
+    await settled();
     expect(bench.connections.map(({ isClosed }) => isClosed)).toEqual([true, false, true]);
+  });
+
+  it('stays when it carries the version that is in the database', async () => {
+    const bench = new Bench();
+    await bench.open(keyOf('anna', '1'));
+    await bench.open(keyOf('anna', '2'));
+    bench.version = '2';
+    bench.notice(changed('p:anna'));
+    await settled();
+    expect(bench.connections.map(({ isClosed }) => isClosed)).toEqual([true, false]);
   });
 
   it('lets a dial under way go on: it may carry the new one already', async () => {

@@ -64,6 +64,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/upstream/line-reader.ts TAIL_BYTES',
   /^src\/upstream\/stdio-process\.ts (?:POLL|LAST_WORDS|REAP)_MS$/,
   'src/upstream/stderr-log.ts MAX_LINE_BYTES',
+  'src/wire/scan.ts WALKED_BYTES',
 ];
 
 const isInside = (place: string): boolean =>

@@ -180,6 +180,24 @@ describe('the label of origin', () => {
     expect(shaped(result, 'legacy', 'legacy', trusted)['_meta'] ?? {}).not.toHaveProperty(['keybearer/origin']);
   });
 
+  it('cannot be avoided by a second result, however long the answer', () => {
+    for (const pad of ['', 'x'.repeat(20_000)]) {
+      const text = `{"jsonrpc":"2.0","id":5,"result":{"pad":"${pad}"},"result":{"content":[]}}`;
+      const { reply, edits } = shaper.shape(
+        Reply.from(Buffer.from(text)) ?? Reply.of(0, { error: 0 }),
+        server,
+        'legacy',
+        'legacy',
+      );
+      const out = Buffer.concat(reply.parts('9', edits).map((part) => Buffer.from(part))).toString();
+      expect(JSON.parse(out)).toEqual({
+        jsonrpc: '2.0',
+        id: 9,
+        result: { content: [], _meta: { 'keybearer/origin': LABEL } },
+      });
+    }
+  });
+
   it('leaves digits alone when the reserved word only stands in a text', () => {
     const result =
       '{"structuredContent":{"n":9007199254740993},"content":[{"type":"text","text":"keybearer/origin \\u006b"}],"_meta":{"a":1}}';

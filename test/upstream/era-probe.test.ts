@@ -65,13 +65,14 @@ describe('finding out which era a server speaks', () => {
     }
   });
 
-  it('finds a modern server, and asks it anew each time, for its word changes', async () => {
+  it('finds a modern server, and remembers what it offers', async () => {
     const server = await bench.keyed({ era: 'both' });
-    for (let n = 1; n <= 2; n++) {
-      expect((await bench.dialed(anHttpServer(server.url))).era).toBe('modern');
-      expect(server.counters.discovers).toBe(n);
+    for (let n = 0; n < 2; n++) {
+      const connection = await bench.dialed(anHttpServer(server.url));
+      expect([connection.era, connection.capabilities]).toEqual(['modern', { tools: { listChanged: true } }]);
     }
-    expect(server.counters.initializes).toBe(0);
+    const { discovers, initializes } = server.counters;
+    expect({ discovers, initializes }).toEqual({ discovers: 1, initializes: 0 });
   });
 
   it('decides nothing by a refused key, and tells of it', async () => {
@@ -131,6 +132,31 @@ describe('what was found out', () => {
     }
   });
 
+  it.each(['rpc-32000', 'rpc-32600', 'http-400-text', 'http-404', 'http-405'] as const)(
+    'is doubted when a modern server answers as an old one would: %s',
+    async (mode) => {
+      const server = await bench.bad('healthy', { era: 'modern', on: 'tools/call' });
+      const connection = await bench.dialed(anHttpServer(server.url));
+      expect(connection.era).toBe('modern');
+      server.mode = mode;
+      await call(connection, 'echo').catch(() => undefined);
+      // Its session-less connection is of no use any more, and the next one asks which era it is.
+      expect(connection.isClosed).toBe(true);
+      await (await bench.dialed(anHttpServer(server.url))).close();
+      expect(asksModern(server.seen)).toBe(2);
+    },
+  );
+
+  it('is not doubted for an error of the tool itself, or a server that is down', async () => {
+    for (const mode of ['rpc-32602', 'http-503', 'unauthorized', 'reset'] as const) {
+      const server = await bench.bad('healthy', { era: 'modern', on: 'tools/call' });
+      const connection = await bench.dialed(anHttpServer(server.url, {}, { id: mode as never }));
+      server.mode = mode;
+      await call(connection, 'echo').catch(() => undefined);
+      expect(connection.isClosed, mode).toBe(false);
+    }
+  });
+
   it('is about one registration: an edited server is asked anew', async () => {
     const server = await bench.keyed({ era: 'legacy' });
     await (await bench.dialed(anHttpServer(server.url))).close();
@@ -142,9 +168,10 @@ describe('what was found out', () => {
   it('is kept by key, with its age', () => {
     const clock = new FakeClock();
     const eras = createEraMemory(clock);
-    eras.remember('a', 'legacy');
-    eras.remember('b', 'modern');
-    expect([eras.find('a'), eras.find('b'), eras.find('c')]).toEqual(['legacy', 'modern', undefined]);
+    const modern = { era: 'modern', discovered: {} } as const;
+    eras.remember('a', { era: 'legacy' });
+    eras.remember('b', modern);
+    expect([eras.find('a'), eras.find('b'), eras.find('c')]).toEqual([{ era: 'legacy' }, modern, undefined]);
     eras.forget('b');
     clock.advance(DAY);
     expect([eras.find('a'), eras.find('b')]).toEqual([undefined, undefined]);

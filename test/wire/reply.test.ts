@@ -23,40 +23,38 @@ const refusal = (text: string): unknown => {
   }
 };
 
-/** An answer in any order of its members; `id` as text. */
+/** An answer in any order of its members, long if wished; `id` as text. */
 const answers = fc
   .record({
     id: fc.oneof(fc.nat().map(String), fc.constantFrom('"7"', '0')),
     kind: fc.constantFrom('result' as const, 'error' as const),
-    payload: jsonObjects.map(({ text }) => text),
+    inner: jsonObjects.map(({ text }) => text),
     version: fc.constantFrom('"2.0"', '"1.0"'),
-    extra: fc.option(jsonValues, { nil: undefined }),
+    extra: fc.option(jsonValues, { nil: '1' }),
     order: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4, maxLength: 4 }),
     gaps: between,
   })
-  .map(({ id, kind, payload, version, extra, order, gaps }) => {
-    const all: [string, string][] = [
-      ['jsonrpc', version],
-      ['id', id],
-      [kind, payload],
-      ['x', extra ?? '1'],
-    ];
-    return {
-      id,
-      kind,
-      payload,
-      text: objectText(
-        order.flatMap((at) => all.slice(at, at + 1)),
-        gaps,
-      ),
-    };
-  });
+  .map(({ id, kind, inner, version, extra, order, gaps }) => ({
+    id,
+    kind,
+    written: (pad: string) => {
+      const payload = pad === '' ? inner : `{"pad":"${pad}","inner":${inner}}`;
+      const all: [string, string][] = [
+        ['jsonrpc', version],
+        ['id', id],
+        [kind, payload],
+        ['x', extra],
+      ];
+      const members = order.flatMap((at) => all.slice(at, at + 1));
+      return { payload, text: objectText(members, gaps) };
+    },
+  }));
 
 describe('Reply.from', () => {
   it('finds the id wherever it stands, whatever the payload holds', () => {
     fc.assert(
-      fc.property(answers, ({ id, kind, text }) => {
-        const reply = readAnswer(text);
+      fc.property(answers, ({ id, kind, written: write }) => {
+        const reply = readAnswer(write('').text);
         expect(reply.idText).toBe(id);
         expect(reply.isError).toBe(kind === 'error');
       }),
@@ -66,7 +64,8 @@ describe('Reply.from', () => {
 
   it('B122: keeps every byte but those of the id, also digits that JavaScript would round', () => {
     fc.assert(
-      fc.property(answers, fc.constantFrom('1', '"agent"', '-5', asciiJson('ü"')), ({ text, payload }, idText) => {
+      fc.property(answers, fc.constantFrom('1', '"agent"', '-5', asciiJson('ü"')), ({ written: write }, idText) => {
+        const { text, payload } = write('');
         const out = written(readAnswer(text).parts(idText));
         const { id, ...rest } = parseSpelled(out) as Record<string, unknown>;
         const { id: _, ...before } = parseSpelled(text) as Record<string, unknown>;
@@ -118,10 +117,15 @@ describe('Reply.from', () => {
 
   it('refuses every message that was cut short, and throws nothing but upstream_protocol', () => {
     fc.assert(
-      fc.property(answers, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), ({ text }, share) => {
-        const cut = text.trimEnd().slice(0, Math.floor(text.trimEnd().length * share));
-        expect(refusal(cut)).toMatchObject({ code: 'upstream_protocol' });
-      }),
+      fc.property(
+        answers,
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        ({ written: write }, share) => {
+          const { text } = write('');
+          const cut = text.trimEnd().slice(0, Math.floor(text.trimEnd().length * share));
+          expect(refusal(cut)).toMatchObject({ code: 'upstream_protocol' });
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -129,8 +133,8 @@ describe('Reply.from', () => {
   it('never crashes on garbage', () => {
     const garbage = fc.oneof(
       fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-      fc.tuple(answers, fc.nat(), fc.nat(255)).map(([{ text }, at, byte]) => {
-        const bytes = Buffer.from(text);
+      fc.tuple(answers, fc.nat(), fc.nat(255)).map(([{ written: write }, at, byte]) => {
+        const bytes = Buffer.from(write('').text);
         bytes[at % bytes.length] = byte;
         return bytes;
       }),
@@ -176,6 +180,24 @@ describe('Reply.from', () => {
   });
 });
 
+describe('a long answer', () => {
+  it('is told as a short one is: the same id, the same bytes, the same size', () => {
+    fc.assert(
+      fc.property(answers, ({ id, kind, written: write }) => {
+        const { payload, text } = write('lorem ipsum '.repeat(2_000));
+        const reply = readAnswer(text);
+        expect([reply.idText, reply.isError]).toEqual([id, kind === 'error']);
+        // What stands behind the payload may count as part of it, but never less than it.
+        expect(reply.payloadBytes).toBeGreaterThanOrEqual(Buffer.byteLength(payload));
+        expect(reply.payloadBytes).toBeLessThan(Buffer.byteLength(text));
+        expect(reply.bytes.toString()).toContain(payload);
+        expect(JSON.parse(written(reply.parts('"mine"')))).toEqual({ ...(JSON.parse(text) as object), id: 'mine' });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
 describe('a message that would mean one thing to us and another to an agent', () => {
   // An agent knows by the id which of its requests was answered: a second one would answer a request to another server.
   it.each([
@@ -185,9 +207,13 @@ describe('a message that would mean one thing to us and another to an agent', ()
     ['again in disguise, and the id once more', '{"\\u0069d":7,"jsonrpc":"2.0","result":{"a":1},"id":5}', '5'],
     ['again behind a nested member', '{"jsonrpc":"2.0","id":5,"result":{"a":1},"id":7,"x":{}}', '7'],
   ])("leaves with the agent's id only, when the id stands there %s", (_, text, idText) => {
-    const reply = readAnswer(text);
-    expect(reply.idText).toBe(idText);
-    expect(written(reply.parts('99'))).toBe('{"jsonrpc":"2.0","id":99,"result":{"a":1}}');
+    // Long answers are read in another way.
+    for (const pad of ['', 'x'.repeat(20_000)]) {
+      const result = `{"a":1,"pad":"${pad}"}`;
+      const reply = readAnswer(text.replace('{"a":1}', result));
+      expect(reply.idText).toBe(idText);
+      expect(written(reply.parts('99'))).toBe(`{"jsonrpc":"2.0","id":99,"result":${result}}`);
+    }
   });
 
   it('is an error when it has both a result and an error', () => {
