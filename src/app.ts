@@ -151,7 +151,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     life.onClose('outdated connections', retireOutdated({ pool, registry, changes, versionOf: async (tenantId, serverId, owner) => (await credentials.find(tenantId, serverId, owner))?.version, logger }));
 
     // The path of a request
-    const withUpstream = createWithUpstream({ broker, pool, askSignIn: (server, principalId) => broker.askSignIn(server, principalId) });
+    const withUpstream = createWithUpstream({ broker, pool, askSignIn: (server, principalId) => broker.askSignIn(server, principalId), onUnreachable: (server) => void discovery.doubt(server) });
     const discovering = createWithUpstream({ broker, pool, askSignIn: (server) => Promise.resolve(keyNotTaken(server)) });
     const discovery = createDiscovery({ source: createToolSource({ withUpstream: discovering, clock }), registry, clock, logger, random: Math.random });
     life.onClose('discovery', () => discovery.close());

@@ -20,8 +20,11 @@ import { welcomeText } from './welcome.ts';
 const USAGE = 'usage: keybearer [serve|migrate]';
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
+/** Says what the operator can do about it. */
+class StartError extends Error {}
+
 /** Everything that has to be there before the app can be built. */
-async function prepare(config: Config, life: Lifecycle, logger: Logger): Promise<{ databaseUrl: string; masterKeys: readonly Secret[]; adminKey: Secret; agentKey: Secret | undefined }> {
+async function prepare(config: Config, life: Lifecycle, logger: Logger): Promise<{ databaseUrl: string; masterKeys: readonly Secret[]; adminKey: Secret; isEmbedded: boolean }> {
   const { dataDir } = config;
   const isEmbedded = config.database.url === undefined;
   let databaseUrl = config.database.url?.reveal() ?? '';
@@ -31,11 +34,14 @@ async function prepare(config: Config, life: Lifecycle, logger: Logger): Promise
     life.onClose('embedded database', () => embedded.stop());
     databaseUrl = embedded.url;
   }
-  await migrate(databaseUrl, logger);
+  try {
+    await migrate(databaseUrl, logger);
+  } catch (error) {
+    throw new StartError(`The database cannot be used: ${error instanceof Error ? error.message : 'unknown error'}. See DATABASE_URL.`, { cause: error });
+  }
   const masterKeys = config.vault.masterKeys ?? [(await keepMasterKey(dataDir)).secret];
   const adminKey = config.admin.key ?? (await keepAdminKey(dataDir)).secret;
-  const agentKey = isEmbedded ? await makeFirstKey(databaseUrl, logger) : undefined;
-  return { databaseUrl, masterKeys, adminKey, agentKey };
+  return { databaseUrl, masterKeys, adminKey, isEmbedded };
 }
 
 async function makeFirstKey(url: string, logger: Logger): Promise<Secret | undefined> {
@@ -60,7 +66,7 @@ async function ensureFileTenant(url: string, file: OperatorFile | undefined, log
 }
 
 async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<void> {
-  const { databaseUrl, masterKeys, adminKey, agentKey } = await prepare(config, life, logger);
+  const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger);
   const running: { app?: App } = {};
   let file: OperatorFile | undefined;
   if (config.operatorFile !== undefined) {
@@ -99,6 +105,8 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
   });
   running.app = app;
   life.onClose('app', () => app.stop());
+  // Last, so that a key is never made and then not shown.
+  const agentKey = isEmbedded ? await makeFirstKey(databaseUrl, logger) : undefined;
   logger.info({ url: app.url, publicUrl: app.publicUrl, version }, 'ready');
   process.stderr.write(`\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`);
 }
@@ -145,7 +153,17 @@ async function main(): Promise<void> {
   }
 }
 
+/** Node's own words for what goes wrong most often say nothing about settings. */
+function hintFor(error: unknown): string {
+  const { code, port } = error as { code?: unknown; port?: unknown };
+  if (code === 'EADDRINUSE') return ` Something listens on port ${String(port)} already; choose another with PORT=….`;
+  if (code === 'EACCES' || code === 'EROFS') return ' Choose a writable KEYBEARER_DATA_DIR.';
+  return '';
+}
+
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof ConfigError ? error.message : `Keybearer could not start: ${error instanceof Error ? error.message : 'unknown error'}`}\n`);
+  const isTold = error instanceof ConfigError || error instanceof StartError;
+  const message = error instanceof Error ? error.message : 'unknown error';
+  process.stderr.write(isTold ? `${message}\n` : `Keybearer could not start: ${message}.${hintFor(error)}\n`);
   process.exit(1);
 });

@@ -13,18 +13,20 @@ export interface Welcome {
 export function welcomeText({ publicUrl, adminKeyFile, adminKey, agentKey }: Welcome): string {
   const ready = `Keybearer is ready at ${publicUrl}/mcp\n`;
   const kept = adminKeyFile === undefined ? '' : `   (also in ${adminKeyFile})`;
-  if (agentKey === undefined) return adminKeyFile === undefined ? ready : `${ready}The admin key is in ${adminKeyFile}\n`;
+  if (agentKey === undefined) return adminKeyFile === undefined ? ready : `${ready}The admin key is in ${adminKeyFile}; another agent key: POST ${publicUrl}/admin/v1/tenants/default/keys\n`;
   return `${ready}
 These keys are shown only now.
 
   Admin key   ${adminKey}${kept}
   Agent key   ${agentKey}   (tenant "default"; acts for whoever Keybearer-Principal names)
 
-1. Register a server (this one needs no key of its own):
+1. Register a server, any that you have (this one takes each person's own key):
 
-  curl -X PUT ${publicUrl}/admin/v1/tenants/default/servers/docs \\
+  curl -X PUT ${publicUrl}/admin/v1/tenants/default/servers/linear \\
     -H 'Authorization: Bearer ${adminKey}' -H 'Content-Type: application/json' \\
-    -d '{ "url": "https://mcp.example.com/mcp" }'
+    -d '{ "url": "https://mcp.linear.app/mcp", "credential": { "owner": "principal", "kind": "secret" } }'
+
+   or a command, in a file like the mcpServers you have: KEYBEARER_CONFIG=servers.json npm start
 
 2. Connect an agent:
 
@@ -34,7 +36,5 @@ These keys are shown only now.
   or, in any client's mcpServers:
 
   ${JSON.stringify({ mcpServers: { keybearer: { type: 'http', url: `${publicUrl}/mcp`, headers: { Authorization: `Bearer ${agentKey}`, 'Keybearer-Principal': 'alice' } } } })}
-
-Commands (stdio servers) are registered in a file: KEYBEARER_CONFIG=servers.json npm start
 `;
 }

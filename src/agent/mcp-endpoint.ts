@@ -70,18 +70,10 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   };
 
   const post: McpEndpoint = (request, response, route) => {
-    const accepted = readAccept(request.headers.accept);
-    if (!isJsonType(request.headers['content-type'])) {
-      request.resume();
-      sendError(response, 415, { code: -32600, message: 'Send the message as application/json.' });
-      return;
-    }
-    if (!accepted.json && !accepted.events) {
-      request.resume();
-      sendError(response, 406, { code: -32600, message: 'Accept application/json, text/event-stream, or both.' });
-      return;
-    }
     withCaller(request, response, route, (caller) => {
+      const accepted = readAccept(request.headers.accept);
+      if (!isJsonType(request.headers['content-type'])) throw new BadMessage(415, -32600, 'Send the message as application/json.');
+      if (!accepted.json && !accepted.events) throw new BadMessage(406, -32600, 'Accept application/json, text/event-stream, or both.');
       readBody(request, (body) => {
         try {
           onBody(caller, body, accepted, request, response, route);

@@ -92,7 +92,9 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const stateOf = (server: UpstreamServer, list: ToolList | undefined, owner: string): Pick<Standing, 'state' | 'reason'> => {
     const trouble = discovery.troubleOf(server, owner);
     if (list !== undefined) return trouble?.state === 'unavailable' ? { state: 'cached', reason: trouble.reason } : { state: 'ok', reason: undefined };
-    if (needsPerson(server) && trouble?.state !== 'unavailable') return { state: 'sign_in_required', reason: 'Nobody has signed in yet.' };
+    if (needsPerson(server) && trouble?.state !== 'unavailable') {
+      return { state: 'sign_in_required', reason: trouble?.state === 'sign_in_required' ? trouble.reason : 'Nobody has signed in yet.' };
+    }
     if (trouble === undefined) return { state: 'unavailable', reason: 'It has not answered yet.' };
     return { state: trouble.state === 'pending' ? 'unavailable' : trouble.state, reason: trouble.reason };
   };

@@ -25,6 +25,8 @@ export interface Discovery {
   ensure(server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void>;
   /** Asks now, whatever happened before; for list_changed and a new sign-in. Rejects with what went wrong. */
   renew(server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void>;
+  /** A call found the server unreachable: where no person is needed it is asked until it answers, and its state says so. */
+  doubt(server: UpstreamServer): Promise<void>;
   troubleOf(server: UpstreamServer, owner: string): Trouble | undefined;
   /** Waiting for it would be in vain: it failed and is retried by itself, or it has had `ms` to answer. */
   isLate(server: UpstreamServer, owner: string, ms: number): boolean;
@@ -185,6 +187,9 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
       // What is being read now may be older than the change: read once more behind it.
       if (running.has(key)) again.set(key, principalId);
       return ask(server, owner, principalId);
+    },
+    doubt: async (server) => {
+      if (!isPersonal(server)) await ensure(server, '', undefined);
     },
     troubleOf(server, owner) {
       const key = keyOf(server, owner);

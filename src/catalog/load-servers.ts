@@ -5,6 +5,7 @@ import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type DefinitionInput, parseDefinition, readGated } from './definition.ts';
 import type { OperatorFile } from './operator-file.ts';
+import type { InvalidServer } from './upstream-server.ts';
 import { isInvalid, type LoadedServer, type LoadServers } from './registry.ts';
 import { hasLiteralSecrets, type Open, openDefinition, type Seal, sealLiterals } from './sealed-definition.ts';
 import type { ServerRow, ServerStore } from './server-store.ts';
@@ -31,6 +32,13 @@ export function createLoadServers({ store, secretsOf, gatedDefault, file, defaul
     }
   };
 
+  const said = new Map<string, string>();
+  const sayInvalid = ({ tenantId, id, name, revision, problems }: InvalidServer): void => {
+    if (said.get(id) === revision) return;
+    said.set(id, revision);
+    logger.warn({ tenantId, server: name, problems }, 'the definition of a server does not hold');
+  };
+
   const fromRow = async (row: ServerRow): Promise<LoadedServer> => {
     await sealByHand(row);
     const input = { tenantId: row.tenantId, id: row.id, name: row.name, revision: row.revision, enabled: row.enabled, source: 'table' as const };
@@ -51,6 +59,8 @@ export function createLoadServers({ store, secretsOf, gatedDefault, file, defaul
     const taken = new Set(fromFile.map(({ server }) => server.name));
     const rows = await Promise.all((await store.list(tenantId)).map(fromRow));
     // The file is the operator's word: a row of the same name stands behind it.
+    // Each reading says it once: at the start, and after a change.
+    for (const { server } of [...fromFile, ...rows]) if (isInvalid(server)) sayInvalid(server);
     return [...fromFile, ...rows.filter(({ server }) => !taken.has(server.name))].map((loaded) => withDefault(loaded, gated));
   };
 }

@@ -39,7 +39,7 @@ ${helpText(form.help)}
 export function connectedPage(title: string): string {
   return page(
     'Connected',
-    html`<p>Connected. Go back to your agent.</p>
+    html`<p>Go back to your agent.</p>
 <p>${isolated(title)} is ready to use. You can close this tab.</p>`,
   );
 }

@@ -8,7 +8,7 @@ import { requireOpen } from '../policy/gate.ts';
 import type { Shaper } from '../result/shape.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startTimer, type Timer } from '../shared/deadline.ts';
-import { ProxyError } from '../shared/errors.ts';
+import { type ErrorCode, ProxyError } from '../shared/errors.ts';
 import { paramHeaderValues } from '../wire/headers.ts';
 import type { ConnectTool } from './connect-tool.ts';
 import type { Answer, Call, CallTool } from './operations.ts';
@@ -41,10 +41,21 @@ export function createCallTool({ catalog, connect, withUpstream, shaper, clock }
         const reply = await connection.request(toRequest(call, tool, timer, signal));
         return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
       });
+    } catch (error) {
+      throw named(error, server);
     } finally {
       timer.end();
     }
   };
+}
+
+const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set(['upstream_unavailable', 'upstream_timeout', 'upstream_protocol']);
+
+/** Of many servers behind one endpoint the agent should know which one it was. */
+function named(error: unknown, server: UpstreamServer): unknown {
+  if (!(error instanceof ProxyError) || !OF_THE_SERVER.has(error.code)) return error;
+  const message = error.message.includes(server.name) ? error.message : `${server.name}: ${error.message}`;
+  return new ProxyError(error.code, message, { data: { server: server.name, ...error.data }, cause: error });
 }
 
 function toRequest(call: Call, tool: Tool, timer: Timer, signal: AbortSignal): UpstreamRequest {

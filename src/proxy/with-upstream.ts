@@ -13,6 +13,8 @@ export interface WithUpstreamDeps {
   readonly pool: Pool;
   /** The error for a call without a usable credential; a link is made only where somebody sees it. */
   readonly askSignIn: (server: UpstreamServer, principalId: PrincipalId) => Promise<ProxyError>;
+  /** Told when a server could not be reached, also when it was tried again. */
+  readonly onUnreachable?: (server: UpstreamServer) => void;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface WithUpstreamDeps {
  */
 export type WithUpstream = <T>(server: UpstreamServer, principalId: PrincipalId | undefined, signal: AbortSignal, use: (lease: Lease) => Promise<T>) => Promise<T>;
 
-export function createWithUpstream({ broker, pool, askSignIn }: WithUpstreamDeps): WithUpstream {
+export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: WithUpstreamDeps): WithUpstream {
   const over = async <T>(lease: Lease, use: (lease: Lease) => Promise<T>): Promise<T> => {
     try {
       return await use(lease);
@@ -54,6 +56,7 @@ export function createWithUpstream({ broker, pool, askSignIn }: WithUpstreamDeps
       return await once(server, credential, signal, use);
     } catch (error) {
       if (error instanceof CredentialRefusedError) throw await ask(server, principalId);
+      if (error instanceof NotRunError) onUnreachable?.(server);
       throw error;
     }
   };

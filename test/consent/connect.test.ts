@@ -47,7 +47,7 @@ describe('a sign-in link for a pasted key', () => {
     const response = await site.post(await site.link(), ` Bearer ${CANARY}\n`);
     const page = await response.text();
     expect(response.status).toBe(200);
-    expect(page).toContain('Connected. Go back to your agent.');
+    expect(page).toContain('Go back to your agent.');
     expect(page).not.toContain(CANARY);
     expect(site.done).toEqual(['tried notes p:alice', 'kept notes p:alice', 'signed in notes p:alice']);
     expect(await site.keyOf('alice')).toBe(CANARY);
@@ -121,7 +121,7 @@ describe('a sign-in link for a pasted key', () => {
 
   it('says done when the key is kept, whatever the tools do', async () => {
     await using site = await openConsentSite(aServer(), { signedIn: () => Promise.reject(new Error('down')) });
-    expect(await (await site.post(await site.link(), CANARY)).text()).toContain('Connected.');
+    expect(await (await site.post(await site.link(), CANARY)).text()).toContain('Go back to your agent.');
     expect(await site.keyOf('alice')).toBe(CANARY);
     expect(site.log).toHaveLength(1);
   });
@@ -199,7 +199,7 @@ describe('a link that does not work', () => {
     const link = await site.link();
     const both = await Promise.all([site.post(link, CANARY), site.post(link, CANARY)]);
     const later = await site.post(link, CANARY);
-    for (const response of [...both, later]) expect(await response.text()).toContain('Connected.');
+    for (const response of [...both, later]) expect(await response.text()).toContain('Go back to your agent.');
     expect(site.done).toHaveLength(3);
     site.clock.advance(60_000);
     expect((await site.post(link, CANARY)).status).toBe(410);

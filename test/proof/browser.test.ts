@@ -64,7 +64,7 @@ describe('the form, with the headers that Chromium sends', () => {
 
   it('is taken from our own page, which sends no referrer and so `Origin: null`', async () => {
     const response = await post(await askForLink(), `key-of-${who}`, 'same-origin');
-    expect(await response.text()).toContain('Connected.');
+    expect(await response.text()).toContain('Go back to your agent.');
     expect(response.status).toBe(200);
     await expectCallGoesOn();
   });

@@ -163,21 +163,20 @@ describe('waiting for the person', () => {
     expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
   });
 
-  it('reports progress each five seconds to an agent that asked for it, in plain ASCII', async () => {
+  it('B096: shows the link at once, and progress each five seconds, to an agent that asked for it', async () => {
     const { connect, clock, upstream, changes } = aBench();
     const { call, signal, heard } = aCall(WAIT, { progressToken: '"t"' });
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
     clock.advance(11_000);
-    expect(heard.messages.map((message) => (JSON.parse(message) as { params: unknown }).params)).toEqual([
-      { progressToken: 't', progress: 1, message: 'Waiting for the person to sign in to notes.' },
-      { progressToken: 't', progress: 2, message: 'Waiting for the person to sign in to notes.' },
-    ]);
-    expect(heard.flushes).toBe(2);
+    const message = 'Waiting for the person to sign in to notes: http://127.0.0.1/connect/x';
+    const steps = heard.messages.map((raw) => (JSON.parse(raw) as { params: unknown }).params);
+    expect(steps).toEqual([1, 2, 3].map((progress) => ({ progressToken: 't', progress, message })));
+    expect(heard.flushes).toBe(3);
     signIn(upstream, changes);
     await waiting;
     clock.advance(60_000);
-    expect(heard.messages).toHaveLength(2);
+    expect(heard.messages).toHaveLength(3);
   });
 
   it('reports nothing to one that did not', async () => {

@@ -35,7 +35,7 @@ describe('the head of an answer', () => {
     });
   });
 
-  it('B142: joins challenges that come in several lines', async () => {
+  it('joins challenges that come in several lines', async () => {
     const origin = await bench.serve((_req, res) =>
       res.writeHead(401, { 'www-authenticate': ['Basic realm="a"', 'Bearer scope="b"'] }).end(),
     );
