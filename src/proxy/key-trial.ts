@@ -14,6 +14,9 @@ export function createKeyTrial(dial: Dial): (server: UpstreamServer, owner: Owne
     try {
       const connection = await dial(server, { kind: 'static', owner, version: 'trial', secret }, signal);
       try {
+        // A server that is known already is connected to without a word; the key has to be shown to it.
+        const offersTools = connection.capabilities['tools'] !== undefined;
+        if (!offersTools && connection.era === 'modern') await connection.request({ method: 'server/discover', params: {}, signal });
         return { ok: true, toolCount: (await listAll(connection, signal)).length };
       } finally {
         await connection.close();

@@ -35,7 +35,7 @@ export function createShaper(self: Implementation): Shaper {
   return {
     shape(received, server, from, to) {
       if (received.isError) return { reply: errorWithin(received, server.maxResultBytes), edits: [] };
-      const reply = withoutReserved(withinLimit(received, server.maxResultBytes));
+      const reply = withMetaObject(withoutReserved(withinLimit(received, server.maxResultBytes)));
       const at = reply.objectAt;
       if (at === undefined) return { reply, edits: [] };
       const label = labelOf(server);
@@ -46,11 +46,19 @@ export function createShaper(self: Implementation): Shaper {
       if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
       if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
       const first = { ...reply.insertInto(at, members.join(',')), remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0 };
-      // A result whose `_meta` is no object is the server's own business: it keeps what it said.
-      const inner = own === undefined || reply.bytes[own] !== 0x7b ? [] : [reply.insertInto(own, meta)];
+      const inner = own === undefined ? [] : [reply.insertInto(own, meta)];
       return { reply, edits: first.text === '' && first.remove === 0 ? inner : [first, ...inner] };
     },
   };
+}
+
+/** A `_meta` that is no object says nothing (2025-11-25 §basic, _meta), and would leave no place for the label. */
+function withMetaObject(reply: Reply): Reply {
+  const at = reply.mentions('_meta') ? reply.memberAt('_meta') : undefined;
+  const result = at === undefined || reply.bytes[at] === 0x7b ? undefined : reply.payload();
+  if (!isJsonObject(result)) return reply;
+  const { _meta: _, ...rest } = result;
+  return reply.withResult(rest);
 }
 
 const hasResultType = (reply: Reply): boolean => reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;

@@ -152,3 +152,20 @@ describe('trying again', () => {
     expect(bench.asked).toHaveLength(3);
   });
 });
+
+describe('a server that a call found unreachable', () => {
+  it("is asked until it answers where no person is needed, and nobody is asked on a person's behalf", async () => {
+    const bench = new Bench();
+    const server = await bench.registered('linear');
+    await bench.last.answer(aTool('a'));
+    void bench.discovery.doubt(server);
+    await settled();
+    await bench.last.fail();
+    expect(bench.discovery.troubleOf(server, '')).toMatchObject({ state: 'unavailable' });
+    await bench.pass(1_000);
+    await bench.last.answer(aTool('a'));
+    expect([bench.asked.length, bench.discovery.troubleOf(server, '')]).toEqual([3, undefined]);
+    await bench.discovery.doubt(await bench.registered('personal', PERSONAL));
+    expect(bench.asked).toHaveLength(3);
+  });
+});

@@ -79,7 +79,8 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     const replaced = await scene.open('legacy');
     await door.open(replaced.url);
     expect(textOf(await agent.callTool('s__whoami'))).toMatch(/^who=/);
-    expect(replaced.counters).toMatchObject({ initializes: 1, unknownSessions: 1 });
+    // The search for its tools meets the forgotten session as well; all share one new session.
+    expect(replaced.counters).toMatchObject({ initializes: 1 });
     expect(replaced.executed.get('whoami')).toBe(1);
   });
 

@@ -19,6 +19,7 @@ function renewals(): { discovery: Discovery; renewed: (readonly [string, string,
   const discovery: Discovery = {
     ensure: () => Promise.resolve(),
     renew: (server, owner, principalId) => (renewed.push([server.name, owner, principalId]), Promise.resolve()),
+    doubt: () => Promise.resolve(),
     troubleOf: () => undefined,
     isLate: () => false,
     version: () => 0,
