@@ -3,21 +3,21 @@
 import { createDirectory } from './admin/directory.ts';
 import { createLiveConnections } from './admin/live-connections.ts';
 import { createAdminRouter } from './admin/router.ts';
-import { principalHeaderOf } from './agent/principal-header.ts';
 import { createGatekeeper } from './agent/gatekeeper.ts';
 import { createHttpApp } from './agent/http.ts';
 import { Listeners } from './agent/listeners.ts';
 import { createMcpEndpoint } from './agent/mcp-endpoint.ts';
 import { createMethods } from './agent/methods.ts';
+import { principalHeaderOf } from './agent/principal-header.ts';
 import { challengeFor } from './agent/protected-resource.ts';
 import { listenForAgents } from './agent/server.ts';
 import { Sessions } from './agent/sessions.ts';
+import type { App, AppOptions } from './app-options.ts';
 import { createCatalog, type HasCredential } from './catalog/catalog.ts';
 import { createDiscovery } from './catalog/discovery.ts';
 import { findFirstTools } from './catalog/first-tools.ts';
 import { createHttpRule, isLoopbackHost } from './catalog/http-rule.ts';
 import { createLoadServers } from './catalog/load-servers.ts';
-import type { OperatorFile } from './catalog/operator-file.ts';
 import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
 import { retireOutdated } from './connection/retire-outdated.ts';
@@ -43,11 +43,8 @@ import { createWatchLists } from './proxy/watch-lists.ts';
 import { createWithUpstream, keyNotTaken } from './proxy/with-upstream.ts';
 import { createShaper } from './result/shape.ts';
 import type { Change } from './shared/changes.ts';
-import type { Clock } from './shared/clock.ts';
-import { parseTenantId, type PrincipalId, type TenantId } from './shared/id.ts';
+import { type PrincipalId, parseTenantId } from './shared/id.ts';
 import { Lifecycle } from './shared/lifecycle.ts';
-import type { Logger } from './shared/logger.ts';
-import type { Secret } from './shared/secret.ts';
 import { createAgentKeyStore } from './store/agent-keys.ts';
 import { createCatalogStore } from './store/catalogs.ts';
 import { openChangeFeed } from './store/change-feed.ts';
@@ -66,32 +63,6 @@ import { fetchJson } from './upstream/fetch-json.ts';
 import { createHttpDial } from './upstream/http-dial.ts';
 import { createSseDial } from './upstream/sse-link.ts';
 import { createStdioDial } from './upstream/stdio-link.ts';
-
-export interface AppOptions {
-  readonly version: string;
-  readonly databaseUrl: string;
-  readonly http: { readonly host: string; readonly port: number; readonly publicUrl: string | undefined; readonly allowedHosts: readonly string[] | undefined; readonly allowedOrigins: readonly string[] | undefined };
-  readonly masterKeys: readonly Secret[];
-  readonly adminKey: Secret;
-  readonly egress: { readonly allow: readonly string[]; readonly allowHttp: boolean };
-  readonly limits: { readonly idleTimeoutMs: number; readonly listDeadlineMs: number; readonly signInWaitMs: number; readonly maxConnectionsPerTenant: number };
-  readonly allowLinkSignIn: boolean;
-  /** The operator's file as last read well; `onFileChange` is told how to say that it changed. */
-  readonly operatorFile: () => OperatorFile | undefined;
-  readonly parentEnv: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-export interface App {
-  /** Where it listens. */
-  readonly url: string;
-  readonly publicUrl: string;
-  /** The operator's file says something new for this tenant. */
-  refresh(tenantId: TenantId): Promise<void>;
-  /** Not ready, no new work, calls in flight finish within the grace time, everything closes. */
-  stop(): Promise<void>;
-}
 
 const DATABASE_CONNECTIONS = 10;
 const SOCKETS_PER_ORIGIN = 256;
@@ -118,7 +89,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keys = announcedKeys(createAgentKeyStore(database), announce);
     const servers = createServerStore(database);
     const credentials = createCredentialStore(database);
-    const vault = createVault({ masterKeys: createStaticKeyProvider(options.masterKeys.map((key) => key.reveal())), dataKeys: createDataKeyStore(database) });
+    const vault = createVault({
+      masterKeys: createStaticKeyProvider(options.masterKeys.map((key) => key.reveal())),
+      dataKeys: createDataKeyStore(database),
+    });
 
     // The one way out, and the links over it
     const doorRules = { connectTimeoutMs: 10_000, allow: () => undefined };
@@ -135,11 +109,27 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
 
     // Who is asking, what is there, with whose key, over which wire
-    const authenticator = createAuthenticator({ keys, issuers, tenants, fetchJson: (url, signal) => fetchJson(door, url, signal), audience: publicUrlNow, clock, changes, logger });
+    const authenticator = createAuthenticator({
+      keys,
+      issuers,
+      tenants,
+      fetchJson: (url, signal) => fetchJson(door, url, signal),
+      audience: publicUrlNow,
+      clock,
+      changes,
+      logger,
+    });
     life.onClose('authenticator', () => authenticator.close());
     const secretsOf = createDefinitionSecrets(vault);
     const mayUseHttp = createHttpRule(options.egress);
-    const loadServers = createLoadServers({ store: servers, secretsOf, gatedDefault: async (tenantId) => (await tenants.find(tenantId))?.gatedDefault, file: options.operatorFile, defaults: { defaultIdleTimeoutMs: limits.idleTimeoutMs, mayUseHttp }, logger });
+    const loadServers = createLoadServers({
+      store: servers,
+      secretsOf,
+      gatedDefault: async (tenantId) => (await tenants.find(tenantId))?.gatedDefault,
+      file: options.operatorFile,
+      defaults: { defaultIdleTimeoutMs: limits.idleTimeoutMs, mayUseHttp },
+      logger,
+    });
     const registry = createRegistry({ loadServers, catalogs: createCatalogStore(database), changes, clock, logger });
     life.onClose('registry', () => registry.close());
     const tickets = createTickets({ store: createTicketStore(database), clock, publicUrl: publicUrlNow });
@@ -148,19 +138,58 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keeper = announced(createSecretKeeper({ vault, credentials, clock }), announce);
     const pool = new Pool({ dial, clock, logger, maxPerTenant: limits.maxConnectionsPerTenant });
     life.onClose('connections', () => pool.close());
-    life.onClose('outdated connections', retireOutdated({ pool, registry, changes, versionOf: async (tenantId, serverId, owner) => (await credentials.find(tenantId, serverId, owner))?.version, logger }));
+    life.onClose(
+      'outdated connections',
+      retireOutdated({
+        pool,
+        registry,
+        changes,
+        versionOf: async (tenantId, serverId, owner) => (await credentials.find(tenantId, serverId, owner))?.version,
+        logger,
+      }),
+    );
 
     // The path of a request
-    const withUpstream = createWithUpstream({ broker, pool, askSignIn: (server, principalId) => broker.askSignIn(server, principalId), onUnreachable: (server) => void discovery.doubt(server) });
-    const discovering = createWithUpstream({ broker, pool, askSignIn: (server) => Promise.resolve(keyNotTaken(server)) });
-    const discovery = createDiscovery({ source: createToolSource({ withUpstream: discovering, clock }), registry, clock, logger, random: Math.random });
+    const withUpstream = createWithUpstream({
+      broker,
+      pool,
+      askSignIn: (server, principalId) => broker.askSignIn(server, principalId),
+      onUnreachable: (server) => void discovery.doubt(server),
+    });
+    const discovering = createWithUpstream({
+      broker,
+      pool,
+      askSignIn: (server) => Promise.resolve(keyNotTaken(server)),
+    });
+    const discovery = createDiscovery({
+      source: createToolSource({ withUpstream: discovering, clock }),
+      registry,
+      clock,
+      logger,
+      random: Math.random,
+    });
     life.onClose('discovery', () => discovery.close());
-    const hasCredential: HasCredential = async (server, principalId) => (await broker.find(server, principalId)) !== undefined;
-    const catalog = createCatalog({ registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs: limits.listDeadlineMs, clock });
+    const hasCredential: HasCredential = async (server, principalId) =>
+      (await broker.find(server, principalId)) !== undefined;
+    const catalog = createCatalog({
+      registry,
+      discovery,
+      hasCredential,
+      ownerKeyOf,
+      self,
+      listDeadlineMs: limits.listDeadlineMs,
+      clock,
+    });
     const watch = createWatchLists({ pool, discovery, registry, broker, clock, logger });
     life.onClose('list watch', () => watch.close());
-    const connect = createConnectTool({ broker, waitForSignIn: createWaitForSignIn({ broker, changes, clock, waitMs: limits.signInWaitMs }) });
-    const operations = { callTool: createCallTool({ catalog, connect, withUpstream, shaper: createShaper(self), clock }), listTools: catalog.view };
+    const connect = createConnectTool({
+      broker,
+      waitForSignIn: createWaitForSignIn({ broker, changes, clock, waitMs: limits.signInWaitMs }),
+    });
+    const operations = {
+      callTool: createCallTool({ catalog, connect, withUpstream, shaper: createShaper(self), clock }),
+      listTools: catalog.view,
+    };
 
     // The edges
     const signedIn = createSignedIn(discovery, registry);
@@ -170,8 +199,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     life.onClose('sessions', () => sessions.close());
     const mcp = createMcpEndpoint({
       authenticate: (request, route) =>
-        authenticator.authenticate({ authorization: request.headers.authorization, principalHeader: principalHeaderOf(request), pathTenant: route.tenant }),
-      challenge: (request, route, error) => challengeFor(publicUrl, route, error, request.headers.authorization !== undefined),
+        authenticator.authenticate({
+          authorization: request.headers.authorization,
+          principalHeader: principalHeaderOf(request),
+          pathTenant: route.tenant,
+        }),
+      challenge: (request, route, error) =>
+        challengeFor(publicUrl, route, error, request.headers.authorization !== undefined),
       methods: createMethods(operations, self),
       sessions,
       listeners,
@@ -212,8 +246,24 @@ export async function startApp(options: AppOptions): Promise<App> {
       const tenantId = tenant === undefined ? undefined : parseTenantId(tenant);
       return tenantId === undefined ? [] : (await issuers.list(tenantId)).map(({ issuer }) => issuer);
     };
-    const app = createHttpApp({ publicUrl: publicUrlNow, issuersOf, isReady: async () => !isStopping && (await database.query('SELECT 1').then(() => true, () => false)), admin, consent, logger });
-    const gatekeeper = createGatekeeper({ publicUrl: publicUrlNow, allowedHosts: options.http.allowedHosts, allowedOrigins: options.http.allowedOrigins });
+    const app = createHttpApp({
+      publicUrl: publicUrlNow,
+      issuersOf,
+      isReady: async () =>
+        !isStopping &&
+        (await database.query('SELECT 1').then(
+          () => true,
+          () => false,
+        )),
+      admin,
+      consent,
+      logger,
+    });
+    const gatekeeper = createGatekeeper({
+      publicUrl: publicUrlNow,
+      allowedHosts: options.http.allowedHosts,
+      allowedOrigins: options.http.allowedOrigins,
+    });
     const server = await listenForAgents({ gatekeeper, mcp, app, clock }, options.http.host, options.http.port);
     life.onClose('server', () => server.close());
     if (publicUrl === '') publicUrl = server.url;

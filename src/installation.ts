@@ -15,7 +15,8 @@ export interface Kept {
   readonly isNew: boolean;
 }
 
-export const keepMasterKey = (dataDir: string): Promise<Kept> => keep(dataDir, 'master.key', () => randomBytes(32).toString('base64'));
+export const keepMasterKey = (dataDir: string): Promise<Kept> =>
+  keep(dataDir, 'master.key', () => randomBytes(32).toString('base64'));
 
 export const keepAdminKey = (dataDir: string): Promise<Kept> => keep(dataDir, 'admin.key', () => `kba_${randomId()}`);
 
@@ -41,9 +42,16 @@ export async function ensureTenant(tenants: TenantStore, id: TenantId): Promise<
 }
 
 /** The first agent key, which may act for anyone of the tenant; undefined when the tenant has one already. */
-export async function firstAgentKey(keys: AgentKeyStore, tenantId: TenantId, clock: Clock): Promise<Secret | undefined> {
+export async function firstAgentKey(
+  keys: AgentKeyStore,
+  tenantId: TenantId,
+  clock: Clock,
+): Promise<Secret | undefined> {
   if ((await keys.list(tenantId)).length > 0) return undefined;
-  const { key, record } = createAgentKey({ tenantId, name: 'first', mayActFor: '*', scopes: [], expiresAt: undefined }, clock);
+  const { key, record } = createAgentKey(
+    { tenantId, name: 'first', mayActFor: '*', scopes: [], expiresAt: undefined },
+    clock,
+  );
   await keys.create(record);
   return new Secret(key);
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // Start here: read the environment, start the database and the app, stop them on a signal.
 import { readFileSync } from 'node:fs';
-import { type App, startApp } from './app.ts';
-import { watchOperatorFile } from './catalog/operator-file-watch.ts';
+import { startApp } from './app.ts';
+import type { App } from './app-options.ts';
 import { type OperatorFile, parseOperatorFile } from './catalog/operator-file.ts';
+import { watchOperatorFile } from './catalog/operator-file-watch.ts';
 import { type Config, ConfigError, parseConfig } from './config.ts';
 import { DEFAULT_TENANT, ensureTenant, firstAgentKey, keepAdminKey, keepMasterKey } from './installation.ts';
 import { systemClock } from './shared/clock.ts';
@@ -18,13 +19,18 @@ import { createTenantStore } from './store/tenants.ts';
 import { welcomeText } from './welcome.ts';
 
 const USAGE = 'usage: keybearer [serve|migrate]';
-const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
+  .version;
 
 /** Says what the operator can do about it. */
 class StartError extends Error {}
 
 /** Everything that has to be there before the app can be built. */
-async function prepare(config: Config, life: Lifecycle, logger: Logger): Promise<{ databaseUrl: string; masterKeys: readonly Secret[]; adminKey: Secret; isEmbedded: boolean }> {
+async function prepare(
+  config: Config,
+  life: Lifecycle,
+  logger: Logger,
+): Promise<{ databaseUrl: string; masterKeys: readonly Secret[]; adminKey: Secret; isEmbedded: boolean }> {
   const { dataDir } = config;
   const isEmbedded = config.database.url === undefined;
   let databaseUrl = config.database.url?.reveal() ?? '';
@@ -37,7 +43,10 @@ async function prepare(config: Config, life: Lifecycle, logger: Logger): Promise
   try {
     await migrate(databaseUrl, logger);
   } catch (error) {
-    throw new StartError(`The database cannot be used: ${error instanceof Error ? error.message : 'unknown error'}. See DATABASE_URL.`, { cause: error });
+    throw new StartError(
+      `The database cannot be used: ${error instanceof Error ? error.message : 'unknown error'}. See DATABASE_URL.`,
+      { cause: error },
+    );
   }
   const masterKeys = config.vault.masterKeys ?? [(await keepMasterKey(dataDir)).secret];
   const adminKey = config.admin.key ?? (await keepAdminKey(dataDir)).secret;
@@ -81,11 +90,15 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
         }
         const before = file?.tenant;
         file = result.file;
-        for (const tenantId of new Set([before, file.tenant])) if (tenantId !== undefined) void running.app?.refresh(tenantId).catch(() => undefined);
+        for (const tenantId of new Set([before, file.tenant]))
+          if (tenantId !== undefined) void running.app?.refresh(tenantId).catch(() => undefined);
       },
     });
     life.onClose('operator file', () => watch.close());
-    if (!watch.first.ok) throw new ConfigError(watch.first.problems.map(({ path, message }) => `${config.operatorFile ?? ''} ${path}: ${message}`));
+    if (!watch.first.ok)
+      throw new ConfigError(
+        watch.first.problems.map(({ path, message }) => `${config.operatorFile ?? ''} ${path}: ${message}`),
+      );
     file = watch.first.file;
     await ensureFileTenant(databaseUrl, file, logger);
   }
@@ -108,7 +121,9 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
   // Last, so that a key is never made and then not shown.
   const agentKey = isEmbedded ? await makeFirstKey(databaseUrl, logger) : undefined;
   logger.info({ url: app.url, publicUrl: app.publicUrl, version }, 'ready');
-  process.stderr.write(`\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`);
+  process.stderr.write(
+    `\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`,
+  );
 }
 
 /** First signal: stop in order. Second: end at once. */

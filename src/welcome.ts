@@ -13,7 +13,10 @@ export interface Welcome {
 export function welcomeText({ publicUrl, adminKeyFile, adminKey, agentKey }: Welcome): string {
   const ready = `Keybearer is ready at ${publicUrl}/mcp\n`;
   const kept = adminKeyFile === undefined ? '' : `   (also in ${adminKeyFile})`;
-  if (agentKey === undefined) return adminKeyFile === undefined ? ready : `${ready}The admin key is in ${adminKeyFile}; another agent key: POST ${publicUrl}/admin/v1/tenants/default/keys\n`;
+  if (agentKey === undefined)
+    return adminKeyFile === undefined
+      ? ready
+      : `${ready}The admin key is in ${adminKeyFile}; another agent key: POST ${publicUrl}/admin/v1/tenants/default/keys\n`;
   return `${ready}
 These keys are shown only now.
 

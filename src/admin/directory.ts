@@ -21,7 +21,10 @@ export function createDirectory(registry: Registry, catalog: Pick<Catalog, 'stat
       const registered = registry.known(tenantId)?.byName.get(name);
       return registered === undefined ? undefined : show(tenantId, registered);
     },
-    list: (tenantId) => [...(registry.known(tenantId)?.byName.values() ?? [])].map((registered) => show(tenantId, registered)).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    list: (tenantId) =>
+      [...(registry.known(tenantId)?.byName.values() ?? [])]
+        .map((registered) => show(tenantId, registered))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
     refresh: (tenantId) => registry.refresh(tenantId),
   };
 }

@@ -43,7 +43,11 @@ export interface RpcError {
 export function toRpcError(thrown: unknown): { error: RpcError; carrier: number; retryAfterMs: number | undefined } {
   const error = toProxyError(thrown);
   const row = ERROR_TABLE[error.code];
-  return { error: { code: row.rpc, message: error.message, data: { error: error.code, ...error.data } }, carrier: row.carrier, retryAfterMs: retryAfterOf(error) };
+  return {
+    error: { code: row.rpc, message: error.message, data: { error: error.code, ...error.data } },
+    carrier: row.carrier,
+    retryAfterMs: retryAfterOf(error),
+  };
 }
 
 /** The result that tells the model what went wrong; undefined when the client has to be told instead. */

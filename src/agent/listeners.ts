@@ -47,7 +47,11 @@ export class Listeners {
       if (change.kind !== 'agent_keys' && change.kind !== 'issuers' && change.kind !== 'tenants') return;
       for (const listener of this.#byTenant.get(change.tenantId) ?? []) endUnlessWelcome(listener);
     });
-    this.#stop = [stopTimer, stopHearing, deps.registry.onChange((tenantId, now, before) => this.#changed(tenantId, now, before))];
+    this.#stop = [
+      stopTimer,
+      stopHearing,
+      deps.registry.onChange((tenantId, now, before) => this.#changed(tenantId, now, before)),
+    ];
   }
 
   get size(): number {
@@ -95,7 +99,8 @@ export class Listeners {
     if (listeners === undefined || before === undefined) return;
     const owners = changedOwners(now, before);
     for (const listener of listeners) {
-      if (owners.has('') || owners.has(this.#deps.ownerKeyOf(listener.caller.principalId))) write(listener, listener.toolsChanged);
+      if (owners.has('') || owners.has(this.#deps.ownerKeyOf(listener.caller.principalId)))
+        write(listener, listener.toolsChanged);
     }
   }
 }

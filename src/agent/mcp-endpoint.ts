@@ -15,6 +15,7 @@ import { type Accepted, isJsonType, readAccept } from './negotiate.ts';
 import { type Body, MAX_REQUEST_BYTES, readBody } from './read-body.ts';
 import { Responder } from './responder.ts';
 import type { McpRoute } from './route.ts';
+import { notAllowed, sendError } from './send-error.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 export interface McpEndpointDeps {
@@ -40,18 +41,30 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     if (thrown instanceof BadMessage) {
       // What is left of a body that is too large is not read.
       const headers = thrown.status === 413 ? ['connection', 'close'] : [];
-      sendError(response, thrown.status, { code: thrown.code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) }, thrown.idText === 'null' ? idText : thrown.idText, headers);
+      sendError(
+        response,
+        thrown.status,
+        { code: thrown.code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) },
+        thrown.idText === 'null' ? idText : thrown.idText,
+        headers,
+      );
       return;
     }
     const error = toProxyError(thrown);
     if (error.code === 'internal') logger.error({ error: describeError(error) }, 'request failed');
     const { error: told, carrier, retryAfterMs } = toRpcError(error);
     const headers: string[] = retryAfterMs === undefined ? [] : ['retry-after', String(Math.ceil(retryAfterMs / 1000))];
-    if (carrier === 401 || error.code === 'insufficient_scope') headers.push('www-authenticate', challenge(response.req, route, error));
+    if (carrier === 401 || error.code === 'insufficient_scope')
+      headers.push('www-authenticate', challenge(response.req, route, error));
     sendError(response, carrier, told, idText, headers);
   };
 
-  const withCaller = (request: IncomingMessage, response: ServerResponse, route: McpRoute, then: (caller: Caller) => void): void => {
+  const withCaller = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: McpRoute,
+    then: (caller: Caller) => void,
+  ): void => {
     const failed = (error: unknown): void => {
       request.resume();
       refuse(response, route, error);
@@ -72,8 +85,10 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   const post: McpEndpoint = (request, response, route) => {
     withCaller(request, response, route, (caller) => {
       const accepted = readAccept(request.headers.accept);
-      if (!isJsonType(request.headers['content-type'])) throw new BadMessage(415, -32600, 'Send the message as application/json.');
-      if (!accepted.json && !accepted.events) throw new BadMessage(406, -32600, 'Accept application/json, text/event-stream, or both.');
+      if (!isJsonType(request.headers['content-type']))
+        throw new BadMessage(415, -32600, 'Send the message as application/json.');
+      if (!accepted.json && !accepted.events)
+        throw new BadMessage(406, -32600, 'Accept application/json, text/event-stream, or both.');
       readBody(request, (body) => {
         try {
           onBody(caller, body, accepted, request, response, route);
@@ -84,7 +99,14 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     });
   };
 
-  const onBody = (caller: Caller, body: Body, accepted: Accepted, request: IncomingMessage, response: ServerResponse, route: McpRoute): void => {
+  const onBody = (
+    caller: Caller,
+    body: Body,
+    accepted: Accepted,
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: McpRoute,
+  ): void => {
     if (body.kind === 'broken') return;
     if (body.kind === 'too_large') throw new BadMessage(413, -32600, `A message may have ${MAX_REQUEST_BYTES} bytes.`);
     const incoming = readMessage(body.text, request.headers);
@@ -98,7 +120,8 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       response.writeHead(202).end();
       return;
     }
-    if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen') listen(caller, incoming, response, route);
+    if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen')
+      listen(caller, incoming, response, route);
     else run(caller, incoming, session, new Responder(response, accepted), response, route);
   };
 
@@ -106,13 +129,21 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     const { resultText, version, capabilities } = methods.initialize(incoming.params);
     const session = sessions.open(caller, route, version, capabilities);
     const text = Buffer.from(`{"jsonrpc":"2.0","id":${incoming.idText},"result":${resultText}}`);
-    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(text.length), 'mcp-session-id', session.id]);
+    response.writeHead(200, [
+      'content-type',
+      'application/json',
+      'content-length',
+      String(text.length),
+      'mcp-session-id',
+      session.id,
+    ]);
     response.end(text);
   };
 
   const sessionOf = (caller: Caller, request: IncomingMessage, route: McpRoute, idText: string): Session => {
     const id = request.headers['mcp-session-id'];
-    if (typeof id !== 'string') throw new BadMessage(400, -32600, 'Initialize first, then send the Mcp-Session-Id with every request.', idText);
+    if (typeof id !== 'string')
+      throw new BadMessage(400, -32600, 'Initialize first, then send the Mcp-Session-Id with every request.', idText);
     const session = sessions.find(id, caller, route);
     if (session === undefined) throw new BadMessage(404, SESSION_UNKNOWN.code, SESSION_UNKNOWN.message, idText);
     checkLegacyVersion(request.headers['mcp-protocol-version'], session.version, idText);
@@ -122,14 +153,28 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   /** Only what this very session asked can be cancelled by it: ids are per session and direction. */
   const cancel = (session: Session | undefined, { params }: Incoming): void => {
     const { requestId } = params as { requestId?: unknown };
-    session?.inFlight?.get(asciiJson(requestId))?.abort(new ProxyError('cancelled', 'The agent cancelled the request.'));
+    session?.inFlight
+      ?.get(asciiJson(requestId))
+      ?.abort(new ProxyError('cancelled', 'The agent cancelled the request.'));
   };
 
-  const run = (caller: Caller, incoming: Incoming, session: Session | undefined, responder: Responder, response: ServerResponse, route: McpRoute): void => {
+  const run = (
+    caller: Caller,
+    incoming: Incoming,
+    session: Session | undefined,
+    responder: Responder,
+    response: ServerResponse,
+    route: McpRoute,
+  ): void => {
     const method = methods.find(incoming);
     if (method === undefined) {
       const status = incoming.era === 'modern' ? 404 : 200;
-      throw new BadMessage(status, -32601, `There is no method ${JSON.stringify(incoming.method.slice(0, 128))} here.`, incoming.idText);
+      throw new BadMessage(
+        status,
+        -32601,
+        `There is no method ${JSON.stringify(incoming.method.slice(0, 128))} here.`,
+        incoming.idText,
+      );
     }
     const controller = new AbortController();
     const { idText } = incoming;
@@ -156,7 +201,13 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       .catch((error: unknown) => logger.error({ error: describeError(error) }, 'request not answered'));
   };
 
-  const fail = (error: unknown, responder: Responder, idText: string, response: ServerResponse, route: McpRoute): void => {
+  const fail = (
+    error: unknown,
+    responder: Responder,
+    idText: string,
+    response: ServerResponse,
+    route: McpRoute,
+  ): void => {
     if (responder.isGone) return;
     if (error instanceof ProxyError && error.code === 'cancelled') responder.endWithoutAnswer();
     else if (!response.headersSent) refuse(response, route, error, idText);
@@ -176,13 +227,22 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   /** 2026-07-28 §basic/patterns/subscriptions: first what is honoured, then what happens, an empty result at our end. */
   const listen = (caller: Caller, { idText, params }: Incoming, response: ServerResponse, route: McpRoute): void => {
     const asked = params['notifications'];
-    if (!isJsonObject(asked)) throw new BadMessage(400, -32602, 'params.notifications must say what to listen for.', idText);
+    if (!isJsonObject(asked))
+      throw new BadMessage(400, -32602, 'params.notifications must say what to listen for.', idText);
     const honoured = asked['toolsListChanged'] === true ? '"toolsListChanged":true' : '';
     const meta = `"_meta":{"${META_SUBSCRIPTION}":${idText}}`;
-    const greeting = eventOf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{${honoured}},${meta}}}`);
-    const toolsChanged = honoured === '' ? '' : eventOf(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{${meta}}}`);
+    const greeting = eventOf(
+      `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{${honoured}},${meta}}}`,
+    );
+    const toolsChanged =
+      honoured === ''
+        ? ''
+        : eventOf(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{${meta}}}`);
     const goodbye = eventOf(`{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"complete",${meta}}}`);
-    listeners.add({ caller, response, toolsChanged, goodbye, mayStay: () => mayStay(response.req, route, caller) }, greeting);
+    listeners.add(
+      { caller, response, toolsChanged, goodbye, mayStay: () => mayStay(response.req, route, caller) },
+      greeting,
+    );
   };
 
   const get: McpEndpoint = (request, response, route) => {
@@ -197,7 +257,10 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     withCaller(request, response, route, (caller) => {
       const session = sessionOf(caller, request, route, 'null');
       session.closeStream?.();
-      const end = listeners.add({ caller, response, toolsChanged: TOOLS_CHANGED, goodbye: '', mayStay: () => mayStay(request, route, caller) }, ': listening\n\n');
+      const end = listeners.add(
+        { caller, response, toolsChanged: TOOLS_CHANGED, goodbye: '', mayStay: () => mayStay(request, route, caller) },
+        ': listening\n\n',
+      );
       session.closeStream = end;
       response.on('close', () => {
         if (session.closeStream === end) session.closeStream = undefined;
@@ -219,7 +282,11 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   return (request, response, route) => {
     if (isStopping()) {
       request.resume();
-      refuse(response, route, new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } }));
+      refuse(
+        response,
+        route,
+        new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } }),
+      );
     } else if (request.method === 'POST') post(request, response, route);
     else if (request.method === 'GET') get(request, response, route);
     else if (request.method === 'DELETE') remove(request, response, route);
@@ -228,15 +295,4 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       notAllowed(response, 'POST, GET, DELETE');
     }
   };
-}
-
-function sendError(response: ServerResponse, status: number, error: unknown, idText = 'null', headers: readonly string[] = []): void {
-  if (response.headersSent || response.destroyed) return;
-  const text = Buffer.from(`{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(error)}}`);
-  response.writeHead(status, ['content-type', 'application/json', 'content-length', String(text.length), ...headers]);
-  response.end(text);
-}
-
-function notAllowed(response: ServerResponse, allow: string): void {
-  sendError(response, 405, { code: -32600, message: `Only ${allow} here.` }, 'null', ['allow', allow]);
 }

@@ -1,7 +1,15 @@
 // One message from an agent, told apart: request, notification or answer, legacy or modern. Everything
 // wrong with it is said by JSON-RPC code and HTTP status (2026-07-28 §basic/index, error codes).
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Era, isLegacyVersion, LEGACY_VERSIONS, META_CAPABILITIES, META_VERSION, metaOf, MODERN_VERSION } from '../wire/era.ts';
+import {
+  type Era,
+  isLegacyVersion,
+  LEGACY_VERSIONS,
+  META_CAPABILITIES,
+  META_VERSION,
+  MODERN_VERSION,
+  metaOf,
+} from '../wire/era.ts';
 import { decodeHeaderValue } from '../wire/headers.ts';
 import { asciiJson, isJsonObject, type JsonObject } from '../wire/reply.ts';
 
@@ -45,14 +53,16 @@ export function readMessage(text: string, headers: IncomingHttpHeaders): Incomin
   }
   if (typeof method !== 'string') throw new BadMessage(400, -32600, 'The message has no method.', idText);
   const params = message['params'];
-  if (params !== undefined && !isJsonObject(params)) throw new BadMessage(400, -32602, 'params must be an object.', idText);
+  if (params !== undefined && !isJsonObject(params))
+    throw new BadMessage(400, -32602, 'params must be an object.', idText);
   const kind = idText === undefined ? 'notification' : 'request';
   const incoming = { kind, era: 'legacy', idText: idText ?? 'null', method, params: params ?? NO_PARAMS } as const;
   return isModern(incoming, headers) ? checkedModern({ ...incoming, era: 'modern' }, headers) : incoming;
 }
 
 function parse(text: string): JsonObject {
-  if (nestsDeeper(text, MAX_DEPTH)) throw new BadMessage(400, -32600, `The message is nested more than ${MAX_DEPTH} levels deep.`);
+  if (nestsDeeper(text, MAX_DEPTH))
+    throw new BadMessage(400, -32600, `The message is nested more than ${MAX_DEPTH} levels deep.`);
   let message: unknown;
   try {
     message = JSON.parse(text);
@@ -60,7 +70,8 @@ function parse(text: string): JsonObject {
     throw new BadMessage(400, -32700, 'The body is not JSON.');
   }
   if (Array.isArray(message)) throw new BadMessage(400, -32600, 'Batches are not taken; send one message per request.');
-  if (!isJsonObject(message) || message['jsonrpc'] !== '2.0') throw new BadMessage(400, -32600, 'The body is not a JSON-RPC 2.0 message.');
+  if (!isJsonObject(message) || message['jsonrpc'] !== '2.0')
+    throw new BadMessage(400, -32600, 'The body is not a JSON-RPC 2.0 message.');
   return message;
 }
 
@@ -105,7 +116,10 @@ function isModern({ kind, params, idText }: Incoming, headers: IncomingHttpHeade
 }
 
 const unsupported = (requested: string, idText: string): BadMessage =>
-  new BadMessage(400, UNSUPPORTED_VERSION, 'This protocol version is not supported.', idText, { supported: [MODERN_VERSION, ...LEGACY_VERSIONS], requested: requested.slice(0, 64) });
+  new BadMessage(400, UNSUPPORTED_VERSION, 'This protocol version is not supported.', idText, {
+    supported: [MODERN_VERSION, ...LEGACY_VERSIONS],
+    requested: requested.slice(0, 64),
+  });
 
 /** Headers that mirror the body must say what it says, or an intermediary may have judged something else. */
 function checkedModern(incoming: Incoming, headers: IncomingHttpHeaders): Incoming {
@@ -114,12 +128,14 @@ function checkedModern(incoming: Incoming, headers: IncomingHttpHeaders): Incomi
   if (version !== undefined && version !== MODERN_VERSION) throw mismatch('MCP-Protocol-Version', idText);
   if (kind === 'notification') return incoming;
   if (version === undefined) throw mismatch('MCP-Protocol-Version', idText);
-  if (!isJsonObject(metaOf(params)?.[META_CAPABILITIES])) throw new BadMessage(400, -32602, `params._meta must carry ${META_CAPABILITIES}.`, idText);
+  if (!isJsonObject(metaOf(params)?.[META_CAPABILITIES]))
+    throw new BadMessage(400, -32602, `params._meta must carry ${META_CAPABILITIES}.`, idText);
   if (headers['mcp-method'] !== method) throw mismatch('Mcp-Method', idText);
   const field = MIRRORED_NAME.get(method);
   if (field === undefined) return incoming;
   const name = headers['mcp-name'];
-  if (typeof name !== 'string' || decodeHeaderValue(latin1ToUtf8(name)) !== params[field]) throw mismatch('Mcp-Name', idText);
+  if (typeof name !== 'string' || decodeHeaderValue(latin1ToUtf8(name)) !== params[field])
+    throw mismatch('Mcp-Name', idText);
   return incoming;
 }
 
@@ -131,7 +147,8 @@ const MIRRORED_NAME: ReadonlyMap<string, string> = new Map([
 
 const latin1ToUtf8 = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
 
-const mismatch = (header: string, idText: string): BadMessage => new BadMessage(400, MISMATCH, `The header ${header} does not say what the body says.`, idText);
+const mismatch = (header: string, idText: string): BadMessage =>
+  new BadMessage(400, MISMATCH, `The header ${header} does not say what the body says.`, idText);
 
 /** The version header of a legacy request must be the negotiated one; absent is forgiven. */
 export function checkLegacyVersion(header: string | string[] | undefined, negotiated: string, idText: string): void {

@@ -1,11 +1,19 @@
 // MCP method → operation. No rules live here, only the words of the two eras.
-import { META_CAPABILITIES, metaOf } from '../wire/era.ts';
-import type { Implementation } from '../wire/envelope.ts';
-import { isLegacyVersion, LATEST_LEGACY, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSION } from '../wire/era.ts';
-import { asciiJson, isJsonObject, type JsonObject, type Parts } from '../wire/reply.ts';
-import type { Caller } from '../identity/caller.ts';
+
 import type { Scope } from '../catalog/catalog.ts';
+import type { Caller } from '../identity/caller.ts';
 import type { Operations } from '../proxy/operations.ts';
+import type { Implementation } from '../wire/envelope.ts';
+import {
+  isLegacyVersion,
+  LATEST_LEGACY,
+  LEGACY_VERSIONS,
+  META_CAPABILITIES,
+  META_SERVER_INFO,
+  MODERN_VERSION,
+  metaOf,
+} from '../wire/era.ts';
+import { asciiJson, isJsonObject, type JsonObject, type Parts } from '../wire/reply.ts';
 import { toCallResult } from './errors.ts';
 import { BadMessage, type Incoming } from './message.ts';
 import type { Responder } from './responder.ts';
@@ -29,7 +37,11 @@ export interface Methods {
   /** Undefined for a method that this era does not have. */
   find(incoming: Incoming): Method | undefined;
   /** The result of initialize, as JSON text, and the version agreed on (2025-11-25 §lifecycle). Throws BadMessage. */
-  initialize(params: JsonObject): { readonly resultText: string; readonly version: string; readonly capabilities: JsonObject };
+  initialize(params: JsonObject): {
+    readonly resultText: string;
+    readonly version: string;
+    readonly capabilities: JsonObject;
+  };
 }
 
 const CAPABILITIES = { tools: { listChanged: true } } as const;
@@ -37,7 +49,9 @@ const NO_CAPABILITIES: JsonObject = {};
 /** A session keeps them as long as it lives. */
 const MAX_CAPABILITIES_BYTES = 16 * 1024;
 
-const answer = (idText: string, resultText: string): Parts => [`{"jsonrpc":"2.0","id":${idText},"result":${resultText}}`];
+const answer = (idText: string, resultText: string): Parts => [
+  `{"jsonrpc":"2.0","id":${idText},"result":${resultText}}`,
+];
 
 export function createMethods(operations: Operations, self: Implementation): Methods {
   const stamped = { [META_SERVER_INFO]: self };
@@ -45,21 +59,35 @@ export function createMethods(operations: Operations, self: Implementation): Met
   const listTools: Method = async ({ caller, scope, incoming, signal }) => {
     const view = await operations.listTools(caller, scope, signal);
     const { cursor } = incoming.params as { cursor?: unknown };
-    if (cursor !== undefined && typeof cursor !== 'string') throw new BadMessage(200, -32602, 'cursor must be a string.', incoming.idText);
+    if (cursor !== undefined && typeof cursor !== 'string')
+      throw new BadMessage(200, -32602, 'cursor must be a string.', incoming.idText);
     const page = view?.page(cursor);
-    if (page === undefined) throw new BadMessage(200, -32602, cursor === undefined ? 'There is no such server.' : 'This cursor is not of this list; start again without one.', incoming.idText);
+    if (page === undefined)
+      throw new BadMessage(
+        200,
+        -32602,
+        cursor === undefined ? 'There is no such server.' : 'This cursor is not of this list; start again without one.',
+        incoming.idText,
+      );
     return [`{"jsonrpc":"2.0","id":${incoming.idText},"result":`, page[incoming.era], '}'];
   };
 
   const callTool: Method = async ({ caller, scope, incoming, capabilities, responder, signal, abort }) => {
     const { params, era, idText } = incoming;
     const { name } = params as { name?: unknown };
-    if (typeof name !== 'string') throw new BadMessage(era === 'modern' ? 400 : 200, -32602, 'params.name must be the name of a tool.', idText);
+    if (typeof name !== 'string')
+      throw new BadMessage(era === 'modern' ? 400 : 200, -32602, 'params.name must be the name of a tool.', idText);
     const token = metaOf(params)?.['progressToken'];
     const progressToken = typeof token === 'string' || typeof token === 'number' ? asciiJson(token) : undefined;
     try {
-      const result = await operations.callTool(caller, { scope, name, params, era, capabilities, progressToken, hearing: responder, abort }, signal);
-      return result.kind === 'reply' ? result.reply.parts(idText, result.edits) : answer(idText, own(result.result, era === 'modern'));
+      const result = await operations.callTool(
+        caller,
+        { scope, name, params, era, capabilities, progressToken, hearing: responder, abort },
+        signal,
+      );
+      return result.kind === 'reply'
+        ? result.reply.parts(idText, result.edits)
+        : answer(idText, own(result.result, era === 'modern'));
     } catch (error) {
       const told = toCallResult(error);
       if (told === undefined) throw error;
@@ -67,13 +95,21 @@ export function createMethods(operations: Operations, self: Implementation): Met
     }
   };
 
-  const own = (result: JsonObject, isModern: boolean): string => JSON.stringify(isModern ? { resultType: 'complete', ...result, _meta: stamped } : result);
+  const own = (result: JsonObject, isModern: boolean): string =>
+    JSON.stringify(isModern ? { resultType: 'complete', ...result, _meta: stamped } : result);
 
   const discover: Method = ({ incoming }) =>
     Promise.resolve(
       answer(
         incoming.idText,
-        JSON.stringify({ resultType: 'complete', supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS], capabilities: CAPABILITIES, ttlMs: 60_000, cacheScope: 'private', _meta: stamped }),
+        JSON.stringify({
+          resultType: 'complete',
+          supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS],
+          capabilities: CAPABILITIES,
+          ttlMs: 60_000,
+          cacheScope: 'private',
+          _meta: stamped,
+        }),
       ),
     );
 
@@ -92,8 +128,13 @@ export function createMethods(operations: Operations, self: Implementation): Met
       const asked = params['protocolVersion'];
       const version = isLegacyVersion(asked) ? asked : LATEST_LEGACY;
       const capabilities = isJsonObject(params['capabilities']) ? params['capabilities'] : NO_CAPABILITIES;
-      if (JSON.stringify(capabilities).length > MAX_CAPABILITIES_BYTES) throw new BadMessage(400, -32602, `params.capabilities may have ${MAX_CAPABILITIES_BYTES} bytes.`);
-      return { version, capabilities, resultText: JSON.stringify({ protocolVersion: version, capabilities: CAPABILITIES, serverInfo: self }) };
+      if (JSON.stringify(capabilities).length > MAX_CAPABILITIES_BYTES)
+        throw new BadMessage(400, -32602, `params.capabilities may have ${MAX_CAPABILITIES_BYTES} bytes.`);
+      return {
+        version,
+        capabilities,
+        resultText: JSON.stringify({ protocolVersion: version, capabilities: CAPABILITIES, serverInfo: self }),
+      };
     },
   };
 }

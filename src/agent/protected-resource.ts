@@ -15,7 +15,11 @@ export function challengeFor(publicUrl: string, route: McpRoute, error: ProxyErr
 }
 
 /** The document for one route (RFC 9728 §2). `issuers` are those whose tokens the tenant takes. */
-export function resourceMetadata(publicUrl: string, route: McpRoute, issuers: readonly string[]): Record<string, unknown> {
+export function resourceMetadata(
+  publicUrl: string,
+  route: McpRoute,
+  issuers: readonly string[],
+): Record<string, unknown> {
   return {
     resource: `${publicUrl}${route.path}`,
     ...(issuers.length === 0 ? {} : { authorization_servers: issuers }),

@@ -1,7 +1,10 @@
 // Reads a request's body whole, within a limit of bytes and of time.
 import type { IncomingMessage } from 'node:http';
 
-export type Body = { readonly kind: 'read'; readonly text: string } | { readonly kind: 'too_large' } | { readonly kind: 'broken' };
+export type Body =
+  | { readonly kind: 'read'; readonly text: string }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'broken' };
 
 /** Arguments of a tool call may have this many bytes; see docs/reference/limits.md. */
 export const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
@@ -28,7 +31,9 @@ export function readBody(request: IncomingMessage, done: (body: Body) => void): 
     else if (first === undefined) first = chunk;
     else (rest ??= [first]).push(chunk);
   });
-  request.on('end', () => finish({ kind: 'read', text: (rest === undefined ? first : Buffer.concat(rest))?.toString('utf8') ?? '' }));
+  request.on('end', () =>
+    finish({ kind: 'read', text: (rest === undefined ? first : Buffer.concat(rest))?.toString('utf8') ?? '' }),
+  );
   request.on('error', () => finish({ kind: 'broken' }));
   request.on('close', () => finish({ kind: 'broken' }));
 }

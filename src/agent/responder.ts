@@ -9,7 +9,14 @@ import type { Accepted } from './negotiate.ts';
 /** Written in one piece up to here; larger answers go part by part, uncopied. */
 const ONE_WRITE_BYTES = 64 * 1024;
 
-export const STREAM_HEADERS = ['content-type', 'text/event-stream', 'cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const;
+export const STREAM_HEADERS = [
+  'content-type',
+  'text/event-stream',
+  'cache-control',
+  'no-cache, no-transform',
+  'x-accel-buffering',
+  'no',
+] as const;
 
 export class Responder implements Hearing {
   readonly #response: ServerResponse;
@@ -58,7 +65,13 @@ export class Responder implements Hearing {
 
   #sendJson(buffers: readonly Buffer[], status: number, headers: readonly string[]): void {
     const length = buffers.reduce((sum, { length: bytes }) => sum + bytes, 0);
-    this.#response.writeHead(status, ['content-type', 'application/json', 'content-length', String(length), ...headers]);
+    this.#response.writeHead(status, [
+      'content-type',
+      'application/json',
+      'content-length',
+      String(length),
+      ...headers,
+    ]);
     if (length <= ONE_WRITE_BYTES) {
       this.#response.end(Buffer.concat(buffers, length));
       return;
@@ -74,7 +87,12 @@ export class Responder implements Hearing {
     this.#response.write(`${this.#pending}event: message\ndata: `, 'latin1');
     this.#pending = '';
     // A line break inside would end the data line; JSON text that has one has it between members only.
-    for (const buffer of buffers) this.#response.write(buffer.includes(10) || buffer.includes(13) ? Buffer.from(buffer.toString('latin1').replace(/[\r\n]+/g, ' '), 'latin1') : buffer);
+    for (const buffer of buffers)
+      this.#response.write(
+        buffer.includes(10) || buffer.includes(13)
+          ? Buffer.from(buffer.toString('latin1').replace(/[\r\n]+/g, ' '), 'latin1')
+          : buffer,
+      );
     this.#response.end('\n\n');
   }
 

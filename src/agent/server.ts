@@ -28,38 +28,58 @@ const SIGN_IN_PAGES = '/connect/';
 /** How soon a connection that was busy at the stop is closed behind its last answer. */
 const SWEEP_MS = 50;
 
-const REFUSALS = { 400: 'The request has no Host header.', 403: 'This Host or Origin is not allowed here; see KEYBEARER_ALLOWED_HOSTS and KEYBEARER_ALLOWED_ORIGINS.' } as const;
+const REFUSALS = {
+  400: 'The request has no Host header.',
+  403: 'This Host or Origin is not allowed here; see KEYBEARER_ALLOWED_HOSTS and KEYBEARER_ALLOWED_ORIGINS.',
+} as const;
 
 /** Listens; port 0 takes any free one. */
-export async function listenForAgents({ gatekeeper, mcp, app, clock }: AgentServerDeps, host: string, port: number): Promise<AgentServer> {
-  const server = createServer({ keepAliveTimeout: 75_000, headersTimeout: 10_000, requestTimeout: 30_000, noDelay: true, maxHeaderSize: 16_384, requireHostHeader: false }, (request, response) => {
-    const route = parseMcpRoute(request.url ?? '/');
-    const refused = gatekeeper.check(request, request.url?.startsWith(SIGN_IN_PAGES) === true ? 'pages' : 'api');
-    if (refused !== undefined) {
-      request.resume();
-      const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });
-      response.writeHead(refused, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
-      return;
-    }
-    if (route === undefined) {
-      app(request, response);
-      return;
-    }
-    if (request.headers.origin !== undefined) {
-      gatekeeper.allowReading(request, response);
-      if (request.method === 'OPTIONS') {
+export async function listenForAgents(
+  { gatekeeper, mcp, app, clock }: AgentServerDeps,
+  host: string,
+  port: number,
+): Promise<AgentServer> {
+  const server = createServer(
+    {
+      keepAliveTimeout: 75_000,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      noDelay: true,
+      maxHeaderSize: 16_384,
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      const route = parseMcpRoute(request.url ?? '/');
+      const refused = gatekeeper.check(request, request.url?.startsWith(SIGN_IN_PAGES) === true ? 'pages' : 'api');
+      if (refused !== undefined) {
+        request.resume();
+        const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });
         response
-          .writeHead(204, {
-            'access-control-allow-methods': 'POST, GET, DELETE',
-            'access-control-allow-headers': 'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, keybearer-principal, last-event-id',
-            'access-control-max-age': '600',
-          })
-          .end();
+          .writeHead(refused, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+          .end(body);
         return;
       }
-    }
-    mcp(request, response, route);
-  });
+      if (route === undefined) {
+        app(request, response);
+        return;
+      }
+      if (request.headers.origin !== undefined) {
+        gatekeeper.allowReading(request, response);
+        if (request.method === 'OPTIONS') {
+          response
+            .writeHead(204, {
+              'access-control-allow-methods': 'POST, GET, DELETE',
+              'access-control-allow-headers':
+                'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, keybearer-principal, last-event-id',
+              'access-control-max-age': '600',
+            })
+            .end();
+          return;
+        }
+      }
+      mcp(request, response, route);
+    },
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, 4096, () => {

@@ -48,8 +48,19 @@ export class Sessions {
 
   open(caller: Caller, route: McpRoute, version: string, capabilities: JsonObject): Session {
     if (this.#countOf(caller.key) >= PER_CALLER) this.#endOldest((session) => session.callerKey === caller.key);
-    if (this.#countOf(caller.tenantId) >= PER_TENANT) this.#endOldest((session) => session.tenantId === caller.tenantId);
-    const session: Session = { id: randomId(), callerKey: caller.key, tenantId: caller.tenantId, path: route.path, version, capabilities, usedAt: this.#clock.now(), inFlight: undefined, closeStream: undefined };
+    if (this.#countOf(caller.tenantId) >= PER_TENANT)
+      this.#endOldest((session) => session.tenantId === caller.tenantId);
+    const session: Session = {
+      id: randomId(),
+      callerKey: caller.key,
+      tenantId: caller.tenantId,
+      path: route.path,
+      version,
+      capabilities,
+      usedAt: this.#clock.now(),
+      inFlight: undefined,
+      closeStream: undefined,
+    };
     this.#byId.set(session.id, session);
     this.#count(session, 1);
     return session;
@@ -68,7 +79,8 @@ export class Sessions {
     if (!this.#byId.delete(session.id)) return;
     this.#count(session, -1);
     session.closeStream?.();
-    for (const controller of session.inFlight?.values() ?? []) controller.abort(new ProxyError('cancelled', 'The session has ended.'));
+    for (const controller of session.inFlight?.values() ?? [])
+      controller.abort(new ProxyError('cancelled', 'The session has ended.'));
   }
 
   close(): void {

@@ -20,7 +20,12 @@ export interface Catalog {
   /** Undefined when the scope names nothing that is registered. */
   readonly view: (caller: Caller, scope: Scope, signal: AbortSignal) => Promise<View | undefined>;
   /** From memory when the name is known; else as soon as the servers that are not known yet have answered. */
-  find(caller: Caller, scope: Scope, name: string, signal: AbortSignal): Target | undefined | Promise<Target | undefined>;
+  find(
+    caller: Caller,
+    scope: Scope,
+    name: string,
+    signal: AbortSignal,
+  ): Target | undefined | Promise<Target | undefined>;
   /** How one server stands in the tenant, for the admin API. */
   status(tenantId: TenantId, name: string): ServerStatus;
 }
@@ -70,8 +75,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 
   /** Every call asks for it; it follows from the tenant's servers alone. */
   const selected = (servers: TenantServers, scope: Scope): Selection => {
-    let byScope = selections.get(servers);
-    if (byScope === undefined) selections.set(servers, (byScope = new Map()));
+    const byScope = selections.get(servers) ?? new Map<string | undefined, Selection>();
+    selections.set(servers, byScope);
     let selection = byScope.get(scope.only);
     if (selection === undefined) {
       selection = select(servers, scope);
@@ -81,19 +86,40 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return selection;
   };
 
-  const ownerFor = (server: UpstreamServer, caller: Caller): string => (isPersonalList(server) ? ownerKeyOf(caller.principalId) : '');
+  const ownerFor = (server: UpstreamServer, caller: Caller): string =>
+    isPersonalList(server) ? ownerKeyOf(caller.principalId) : '';
 
   const standing = ({ server, lists }: Registered, owner: (server: UpstreamServer) => string): Standing => {
-    if (isInvalid(server)) return { name: server.name, server: undefined, list: undefined, state: 'invalid', reason: server.problems.map(({ path, message }) => `${path}: ${message}`).join(' ').slice(0, 500) };
+    if (isInvalid(server))
+      return {
+        name: server.name,
+        server: undefined,
+        list: undefined,
+        state: 'invalid',
+        reason: server.problems
+          .map(({ path, message }) => `${path}: ${message}`)
+          .join(' ')
+          .slice(0, 500),
+      };
     const list = lists.get(owner(server));
     return { name: server.name, server, list, ...stateOf(server, list, owner(server)) };
   };
 
-  const stateOf = (server: UpstreamServer, list: ToolList | undefined, owner: string): Pick<Standing, 'state' | 'reason'> => {
+  const stateOf = (
+    server: UpstreamServer,
+    list: ToolList | undefined,
+    owner: string,
+  ): Pick<Standing, 'state' | 'reason'> => {
     const trouble = discovery.troubleOf(server, owner);
-    if (list !== undefined) return trouble?.state === 'unavailable' ? { state: 'cached', reason: trouble.reason } : { state: 'ok', reason: undefined };
+    if (list !== undefined)
+      return trouble?.state === 'unavailable'
+        ? { state: 'cached', reason: trouble.reason }
+        : { state: 'ok', reason: undefined };
     if (needsPerson(server) && trouble?.state !== 'unavailable') {
-      return { state: 'sign_in_required', reason: trouble?.state === 'sign_in_required' ? trouble.reason : 'Nobody has signed in yet.' };
+      return {
+        state: 'sign_in_required',
+        reason: trouble?.state === 'sign_in_required' ? trouble.reason : 'Nobody has signed in yet.',
+      };
     }
     if (trouble === undefined) return { state: 'unavailable', reason: 'It has not answered yet.' };
     return { state: trouble.state === 'pending' ? 'unavailable' : trouble.state, reason: trouble.reason };
@@ -106,13 +132,22 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     const troubles = discovery.version(caller.tenantId);
     const kept = views.get(key);
     if (kept !== undefined && kept.version === servers.version && kept.troubles === troubles) return kept.view;
-    const view = buildView(chosen.map((one) => standing(one, (server) => ownerFor(server, caller))), scope.only === undefined, self);
+    const view = buildView(
+      chosen.map((one) => standing(one, (server) => ownerFor(server, caller))),
+      scope.only === undefined,
+      self,
+    );
     views.set(key, { version: servers.version, troubles, view });
     return view;
   };
 
   /** Asks the servers whose list this caller lacks and could bring; settles when all were tried or time is up. */
-  const discoverMissing = async (caller: Caller, scope: Scope, servers: TenantServers, signal: AbortSignal): Promise<void> => {
+  const discoverMissing = async (
+    caller: Caller,
+    scope: Scope,
+    servers: TenantServers,
+    signal: AbortSignal,
+  ): Promise<void> => {
     const asked: Promise<void>[] = [];
     for (const { server, lists } of selected(servers, scope).chosen) {
       if (isInvalid(server)) continue;
@@ -176,4 +211,5 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 }
 
 /** Each principal sees only what they found themselves. */
-const isPersonalList = (server: UpstreamServer): boolean => server.catalog === 'principal' && server.credential?.owner === 'principal';
+const isPersonalList = (server: UpstreamServer): boolean =>
+  server.catalog === 'principal' && server.credential?.owner === 'principal';

@@ -155,8 +155,9 @@ function gatedIn(root: Shape): UpstreamServer['gated'] {
 /** Undefined for what says nothing about gating. */
 export function readGated(value: unknown): UpstreamServer['gated'] {
   if (typeof value === 'boolean' || value === 'not-read-only' || value === 'destructive') return value;
-  const isList = Array.isArray(value) && value.length <= MAX_PATTERNS && value.every((item) => typeof item === 'string');
-  return isList ? (value as readonly string[]) : undefined;
+  const isList =
+    Array.isArray(value) && value.length <= MAX_PATTERNS && value.every((item) => typeof item === 'string');
+  return isList ? value : undefined;
 }
 
 function readCost(shape: Shape | undefined): UpstreamServer['cost'] {

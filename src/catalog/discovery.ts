@@ -71,7 +71,8 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
   // Each try that runs listens to it; there may be many.
   setMaxListeners(0, root.signal);
 
-  const keyOf = (server: UpstreamServer, owner: string): string => `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
+  const keyOf = (server: UpstreamServer, owner: string): string =>
+    `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
 
   /** False once it was removed or edited while it was being asked: then nobody retries it. */
   const isRegistered = ({ tenantId, name, id, revision }: UpstreamServer): boolean => {
@@ -84,15 +85,23 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     tries.get(key)?.cancel?.();
     if (next.trouble === undefined) tries.delete(key);
     else tries.set(key, next);
-    if (before?.reason !== next.trouble?.reason) versions.set(server.tenantId, (versions.get(server.tenantId) ?? 0) + 1);
+    if (before?.reason !== next.trouble?.reason)
+      versions.set(server.tenantId, (versions.get(server.tenantId) ?? 0) + 1);
   };
 
-  const failed = (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined, failures: number, error: unknown): void => {
+  const failed = (
+    server: UpstreamServer,
+    owner: string,
+    principalId: PrincipalId | undefined,
+    failures: number,
+    error: unknown,
+  ): void => {
     const key = keyOf(server, owner);
     if (!isRegistered(server)) return;
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + random() / 2);
     const known = toProxyError(error);
-    const state = known.code === 'sign_in_required' || known.code === 'credential_refused' ? 'sign_in_required' : 'unavailable';
+    const state =
+      known.code === 'sign_in_required' || known.code === 'credential_refused' ? 'sign_in_required' : 'unavailable';
     // A server that waits for its person is not down, and asking it again would change nothing.
     const retries = !needsPerson(server) && !root.signal.aborted;
     // Not through `ensure`: a timer may fire a moment before the pause is over by the clock.
@@ -108,7 +117,11 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     else logger.debug(fields, 'tools not found');
   };
 
-  const tryOnce = async (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void> => {
+  const tryOnce = async (
+    server: UpstreamServer,
+    owner: string,
+    principalId: PrincipalId | undefined,
+  ): Promise<void> => {
     const key = keyOf(server, owner);
     const failures = tries.get(key)?.failures ?? 0;
     begun.set(key, clock.now());
@@ -151,10 +164,12 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
       const started = (done = work());
       return new Promise<void>((resolve) => {
         const cancel = clock.after(SLOW_MS, resolve);
-        started.catch(() => undefined).finally(() => {
-          cancel();
-          resolve();
-        });
+        started
+          .catch(() => undefined)
+          .finally(() => {
+            cancel();
+            resolve();
+          });
       });
     });
     await done;
@@ -162,7 +177,11 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
 
   const ensure = async (server: UpstreamServer, owner: string, principalId: PrincipalId | undefined): Promise<void> => {
     const last = tries.get(keyOf(server, owner));
-    if (root.signal.aborted || (last !== undefined && last.nextTryAt > clock.now() && !running.has(keyOf(server, owner)))) return;
+    if (
+      root.signal.aborted ||
+      (last !== undefined && last.nextTryAt > clock.now() && !running.has(keyOf(server, owner)))
+    )
+      return;
     await ask(server, owner, principalId).catch(() => undefined);
   };
 
@@ -176,7 +195,8 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
       }
     }
     for (const { server, lists } of now.byName.values()) {
-      if (!isInvalid(server) && server.enabled && !isPersonal(server) && !lists.has('')) void ensure(server, '', undefined);
+      if (!isInvalid(server) && server.enabled && !isPersonal(server) && !lists.has(''))
+        void ensure(server, '', undefined);
     }
   });
 

@@ -5,7 +5,11 @@ import { describeError, type Logger } from '../shared/logger.ts';
 import type { Registry } from './registry.ts';
 
 /** Never rejects; a tenant that cannot be read now is read when somebody asks for it. */
-export async function findFirstTools(tenantIds: Promise<readonly TenantId[]>, registry: Registry, logger: Logger): Promise<void> {
+export async function findFirstTools(
+  tenantIds: Promise<readonly TenantId[]>,
+  registry: Registry,
+  logger: Logger,
+): Promise<void> {
   try {
     for (const tenantId of await tenantIds) await registry.tenant(tenantId);
   } catch (error) {

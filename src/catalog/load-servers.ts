@@ -5,10 +5,10 @@ import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type DefinitionInput, parseDefinition, readGated } from './definition.ts';
 import type { OperatorFile } from './operator-file.ts';
-import type { InvalidServer } from './upstream-server.ts';
 import { isInvalid, type LoadedServer, type LoadServers } from './registry.ts';
 import { hasLiteralSecrets, type Open, openDefinition, type Seal, sealLiterals } from './sealed-definition.ts';
 import type { ServerRow, ServerStore } from './server-store.ts';
+import type { InvalidServer } from './upstream-server.ts';
 
 export interface LoadServersDeps {
   readonly store: Pick<ServerStore, 'list' | 'replaceDefinition'>;
@@ -21,14 +21,24 @@ export interface LoadServersDeps {
   readonly logger: Logger;
 }
 
-export function createLoadServers({ store, secretsOf, gatedDefault, file, defaults, logger }: LoadServersDeps): LoadServers {
+export function createLoadServers({
+  store,
+  secretsOf,
+  gatedDefault,
+  file,
+  defaults,
+  logger,
+}: LoadServersDeps): LoadServers {
   /** The row's notice brings the sealed definition back here; until then the literal one serves. */
   const sealByHand = async (row: ServerRow): Promise<void> => {
     if (!hasLiteralSecrets(row.definition)) return;
     try {
       await store.replaceDefinition(row, await sealLiterals(row.definition, secretsOf(row.tenantId, row.name).seal));
     } catch (error) {
-      logger.warn({ tenantId: row.tenantId, server: row.name, error: describeError(error) }, 'secrets of a row written by hand not sealed');
+      logger.warn(
+        { tenantId: row.tenantId, server: row.name, error: describeError(error) },
+        'secrets of a row written by hand not sealed',
+      );
     }
   };
 
@@ -41,10 +51,22 @@ export function createLoadServers({ store, secretsOf, gatedDefault, file, defaul
 
   const fromRow = async (row: ServerRow): Promise<LoadedServer> => {
     await sealByHand(row);
-    const input = { tenantId: row.tenantId, id: row.id, name: row.name, revision: row.revision, enabled: row.enabled, source: 'table' as const };
+    const input = {
+      tenantId: row.tenantId,
+      id: row.id,
+      name: row.name,
+      revision: row.revision,
+      enabled: row.enabled,
+      source: 'table' as const,
+    };
     try {
       const definition = await openDefinition(row.definition, secretsOf(row.tenantId, row.name).open);
-      return { server: toServer({ ...defaults, ...input, definition }), source: 'table', enabled: row.enabled, definition: row.definition };
+      return {
+        server: toServer({ ...defaults, ...input, definition }),
+        source: 'table',
+        enabled: row.enabled,
+        definition: row.definition,
+      };
     } catch (error) {
       logger.warn({ tenantId: row.tenantId, server: row.name, error: describeError(error) }, 'definition not opened');
       const problems = [{ path: '$', message: 'A sealed value could not be opened; register the server again.' }];
@@ -55,33 +77,62 @@ export function createLoadServers({ store, secretsOf, gatedDefault, file, defaul
   return async (tenantId) => {
     const gated = await gatedDefault(tenantId);
     const own = file();
-    const fromFile = own?.tenant === tenantId ? own.servers.map(({ name, definition }) => readFileServer(tenantId, name, definition, defaults)) : [];
+    const fromFile =
+      own?.tenant === tenantId
+        ? own.servers.map(({ name, definition }) => readFileServer(tenantId, name, definition, defaults))
+        : [];
     const taken = new Set(fromFile.map(({ server }) => server.name));
     const rows = await Promise.all((await store.list(tenantId)).map(fromRow));
     // The file is the operator's word: a row of the same name stands behind it.
     // Each reading says it once: at the start, and after a change.
     for (const { server } of [...fromFile, ...rows]) if (isInvalid(server)) sayInvalid(server);
-    return [...fromFile, ...rows.filter(({ server }) => !taken.has(server.name))].map((loaded) => withDefault(loaded, gated));
+    return [...fromFile, ...rows.filter(({ server }) => !taken.has(server.name))].map((loaded) =>
+      withDefault(loaded, gated),
+    );
   };
 }
 
 /** Its id follows from tenant and name, its revision from what it says: every node reads the same. */
-function readFileServer(tenantId: TenantId, name: string, definition: unknown, defaults: LoadServersDeps['defaults']): LoadedServer {
+function readFileServer(
+  tenantId: TenantId,
+  name: string,
+  definition: unknown,
+  defaults: LoadServersDeps['defaults'],
+): LoadedServer {
   const id = `file-${digest([tenantId, name])}` as ServerId;
-  const server = toServer({ ...defaults, tenantId, id, name, revision: digest(definition), enabled: true, source: 'file', definition });
+  const server = toServer({
+    ...defaults,
+    tenantId,
+    id,
+    name,
+    revision: digest(definition),
+    enabled: true,
+    source: 'file',
+    definition,
+  });
   return { server, source: 'file', enabled: !('enabled' in server) || server.enabled, definition };
 }
 
 function toServer(input: DefinitionInput): LoadedServer['server'] {
   const result = parseDefinition(input);
-  return result.ok ? result.server : { tenantId: input.tenantId, id: input.id, name: input.name, revision: input.revision, problems: result.problems };
+  return result.ok
+    ? result.server
+    : { tenantId: input.tenantId, id: input.id, name: input.name, revision: input.revision, problems: result.problems };
 }
 
 /** A setting that cannot be read gates everything: it was meant to hold something back. */
 function withDefault(loaded: LoadedServer, gatedDefault: unknown): LoadedServer {
   const { server } = loaded;
-  if (isInvalid(server) || server.gated !== undefined || gatedDefault === undefined || gatedDefault === null || gatedDefault === false) return loaded;
+  if (
+    isInvalid(server) ||
+    server.gated !== undefined ||
+    gatedDefault === undefined ||
+    gatedDefault === null ||
+    gatedDefault === false
+  )
+    return loaded;
   return { ...loaded, server: { ...server, gated: readGated(gatedDefault) ?? true } };
 }
 
-const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 24);
+const digest = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 24);

@@ -83,7 +83,12 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     const asked = wanted.get(tenantId) ?? 0;
     const [servers, stored] = await Promise.all([loadServers(tenantId), catalogs.list(tenantId)]);
     const before = tenants.get(tenantId);
-    const byName = new Map(servers.map((loaded) => [loaded.server.name, { ...loaded, lists: listsOf(loaded.server, stored, before?.byName.get(loaded.server.name)) }]));
+    const byName = new Map(
+      servers.map((loaded) => [
+        loaded.server.name,
+        { ...loaded, lists: listsOf(loaded.server, stored, before?.byName.get(loaded.server.name)) },
+      ]),
+    );
     const same = before !== undefined && isSame(before.byName, byName);
     const now = { version: same ? before.version : ++versions, byName };
     tenants.set(tenantId, now);
@@ -99,16 +104,20 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
   };
 
   const quietly = (tenantId: TenantId): Promise<void> =>
-    refresh(tenantId).catch((error: unknown) => logger.warn({ tenantId, error: describeError(error) }, 'servers not read'));
+    refresh(tenantId).catch((error: unknown) =>
+      logger.warn({ tenantId, error: describeError(error) }, 'servers not read'),
+    );
 
   const rereads = new Gate(REREAD_AT_ONCE);
 
   const unsubscribe = changes.subscribe((change) => {
     if (change.kind === 'resync') for (const tenantId of tenants.keys()) void rereads.run(() => quietly(tenantId));
-    else if (change.kind === 'servers' || change.kind === 'catalogs' || change.kind === 'tenants') void quietly(change.tenantId);
+    else if (change.kind === 'servers' || change.kind === 'catalogs' || change.kind === 'tenants')
+      void quietly(change.tenantId);
   });
 
-  const tenant = (tenantId: TenantId): TenantServers | Promise<TenantServers> => tenants.get(tenantId) ?? reads.run(tenantId, () => read(tenantId));
+  const tenant = (tenantId: TenantId): TenantServers | Promise<TenantServers> =>
+    tenants.get(tenantId) ?? reads.run(tenantId, () => read(tenantId));
 
   return {
     tenant,
@@ -122,7 +131,14 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     refresh,
     async keepList(server, owner, listed) {
       const toolsJson = JSON.stringify(listed.map(storable));
-      await catalogs.put({ tenantId: server.tenantId, serverId: server.id, owner, toolsJson, binding: bindingOf(server), foundAt: clock.now() });
+      await catalogs.put({
+        tenantId: server.tenantId,
+        serverId: server.id,
+        owner,
+        toolsJson,
+        binding: bindingOf(server),
+        foundAt: clock.now(),
+      });
       await refresh(server.tenantId);
     },
     onChange(listener) {
@@ -134,7 +150,11 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
 }
 
 /** The lists kept for this very server; one found elsewhere, before an edit, is not offered. */
-function listsOf(server: UpstreamServer | InvalidServer, stored: readonly StoredCatalog[], before: Registered | undefined): ReadonlyMap<string, ToolList> {
+function listsOf(
+  server: UpstreamServer | InvalidServer,
+  stored: readonly StoredCatalog[],
+  before: Registered | undefined,
+): ReadonlyMap<string, ToolList> {
   if (isInvalid(server)) return NO_LISTS;
   const mine = stored.filter(({ serverId }) => serverId === server.id);
   if (mine.length === 0) return NO_LISTS;
@@ -167,7 +187,13 @@ function isSame(a: ReadonlyMap<string, Registered>, b: ReadonlyMap<string, Regis
   if (a.size !== b.size) return false;
   for (const [name, mine] of a) {
     const other = b.get(name);
-    if (other === undefined || mine.server.id !== other.server.id || mine.server.revision !== other.server.revision || mine.enabled !== other.enabled) return false;
+    if (
+      other === undefined ||
+      mine.server.id !== other.server.id ||
+      mine.server.revision !== other.server.revision ||
+      mine.enabled !== other.enabled
+    )
+      return false;
     if (gateOf(mine) !== gateOf(other)) return false;
     if (mine.lists.size !== other.lists.size) return false;
     for (const [owner, list] of mine.lists) if (other.lists.get(owner)?.toolsJson !== list.toolsJson) return false;

@@ -13,7 +13,10 @@ export const connectName = (prefix: string): string => `${prefix}${SEPARATOR}${C
 
 /** A short stable fingerprint of the server and its own name for the tool. */
 function fingerprint(serverName: string, toolName: string): string {
-  return createHash('sha256').update(JSON.stringify([serverName, toolName])).digest('hex').slice(0, 8);
+  return createHash('sha256')
+    .update(JSON.stringify([serverName, toolName]))
+    .digest('hex')
+    .slice(0, 8);
 }
 
 /** `wanted` shortened and made plain, with a fingerprint that keeps it apart from others. */
@@ -23,7 +26,12 @@ export function distinctName(wanted: string, serverName: string, toolName: strin
 }
 
 /** The name for one tool; `isTaken` tells of names given earlier in the same view. */
-export function exposedName(prefix: string | undefined, serverName: string, toolName: string, isTaken: (name: string) => boolean): string {
+export function exposedName(
+  prefix: string | undefined,
+  serverName: string,
+  toolName: string,
+  isTaken: (name: string) => boolean,
+): string {
   const wanted = prefix === undefined ? toolName : `${prefix}${SEPARATOR}${toolName}`;
   const isPlain = wanted.length <= MAX_NAME && ALLOWED.test(wanted);
   return isPlain && !isTaken(wanted) ? wanted : distinctName(wanted, serverName, toolName);

@@ -1,13 +1,14 @@
 // What one caller sees on one endpoint: the merged tool list, kept as bytes, and the table by which a
 // listed name finds its way back to its server.
-import { META_SERVER_INFO } from '../wire/era.ts';
+
 import type { Implementation } from '../wire/envelope.ts';
-import type { ServerState } from './server-status.ts';
-import type { ToolList } from './registry.ts';
-import type { Tool } from './tool.ts';
-import { connectName, distinctName, exposedName } from './tool-name.ts';
+import { META_SERVER_INFO } from '../wire/era.ts';
 import { connectTool } from './connect-tool.ts';
 import { compileGlobs } from './glob.ts';
+import type { ToolList } from './registry.ts';
+import type { ServerState } from './server-status.ts';
+import type { Tool } from './tool.ts';
+import { connectName, distinctName, exposedName } from './tool-name.ts';
 import { needsPerson, type UpstreamServer } from './upstream-server.ts';
 
 export type Target =
@@ -61,7 +62,12 @@ export function buildView(standings: readonly Standing[], isPrefixed: boolean, s
     for (const tool of list?.tools ?? []) {
       if (!offers(tool.name)) continue;
       const isShared = isPrefixed && holders.get(server.prefix) !== server.name;
-      const name = exposedName(isPrefixed ? server.prefix : undefined, server.name, tool.name, (wanted) => isShared || isTaken(wanted));
+      const name = exposedName(
+        isPrefixed ? server.prefix : undefined,
+        server.name,
+        tool.name,
+        (wanted) => isShared || isTaken(wanted),
+      );
       if (isTaken(name)) continue;
       targets.set(name, { kind: 'tool', server, tool });
       listed.push({ name, json: JSON.stringify({ ...tool.definition, name }) });
@@ -76,21 +82,33 @@ export function buildView(standings: readonly Standing[], isPrefixed: boolean, s
  */
 function prefixHolders(standings: readonly Standing[]): ReadonlyMap<string, string> {
   const holders = new Map<string, string>();
-  for (const { server } of standings) if (server !== undefined && !holders.has(server.prefix)) holders.set(server.prefix, server.name);
+  for (const { server } of standings)
+    if (server !== undefined && !holders.has(server.prefix)) holders.set(server.prefix, server.name);
   return holders;
 }
 
 function serversMeta(standings: readonly Standing[]): Record<string, unknown> {
-  return Object.fromEntries(standings.map(({ name, state, reason }) => [name, reason === undefined ? { state } : { state, reason }]));
+  return Object.fromEntries(
+    standings.map(({ name, state, reason }) => [name, reason === undefined ? { state } : { state, reason }]),
+  );
 }
 
-function paged(listed: readonly { name: string; json: string }[], targets: ReadonlyMap<string, Target>, ttlMs: number, servers: string, self: string): View {
+function paged(
+  listed: readonly { name: string; json: string }[],
+  targets: ReadonlyMap<string, Target>,
+  ttlMs: number,
+  servers: string,
+  self: string,
+): View {
   const pages = new Map<string | undefined, Page>();
   let bytes = 0;
   for (let start = 0; start === 0 || start < listed.length; start += PAGE_TOOLS) {
     const part = listed.slice(start, start + PAGE_TOOLS);
     const last = part.at(-1)?.name;
-    const next = start + PAGE_TOOLS < listed.length && last !== undefined ? `,"nextCursor":${JSON.stringify(cursorBehind(last))}` : '';
+    const next =
+      start + PAGE_TOOLS < listed.length && last !== undefined
+        ? `,"nextCursor":${JSON.stringify(cursorBehind(last))}`
+        : '';
     const tools = `"tools":[${part.map(({ json }) => json).join(',')}]${next}`;
     const page = {
       legacy: Buffer.from(`{${tools},"_meta":{"keybearer/servers":${servers}}}`),

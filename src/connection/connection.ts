@@ -1,7 +1,8 @@
 // A live link to one server for one owner, whatever carries it. Links differ in transport and era;
 // everything to the left of upstream/ sees only this.
-import type { Credential } from '../credential/credential.ts';
+
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Credential } from '../credential/credential.ts';
 import type { Era } from '../wire/era.ts';
 import type { JsonObject, Reply } from '../wire/reply.ts';
 

@@ -21,7 +21,14 @@ export class Lease {
   /** Calls that wait for one of the server's places. */
   #waiting: { go: () => void }[] | undefined;
 
-  constructor(id: string, key: string, server: UpstreamServer, credential: Credential, connection: Connection, openedAt: number) {
+  constructor(
+    id: string,
+    key: string,
+    server: UpstreamServer,
+    credential: Credential,
+    connection: Connection,
+    openedAt: number,
+  ) {
     this.id = id;
     this.key = key;
     this.server = server;

@@ -112,7 +112,9 @@ export class Pool {
     const tenant = this.#tenants.get(lease.server.tenantId);
     lease.inFlight--;
     if (lease.waiting >= LONGEST_LINE) {
-      throw new ProxyError('overloaded', 'Too many calls wait for this server; try again shortly.', { data: { retryAfterMs: 1_000 } });
+      throw new ProxyError('overloaded', 'Too many calls wait for this server; try again shortly.', {
+        data: { retryAfterMs: 1_000 },
+      });
     }
     await lease.waitForPlace(signal);
     if (tenant === undefined) throw stopping();
@@ -125,14 +127,20 @@ export class Pool {
     const tenant = this.#tenant(server.tenantId);
     const opened = tenant.makeRoom(maxPerTenant);
     const controller = new AbortController();
-    const late = (): void => controller.abort(new ProxyError('upstream_timeout', `The server did not answer within ${server.connectTimeoutMs} ms while connecting.`));
+    const late = (): void =>
+      controller.abort(
+        new ProxyError(
+          'upstream_timeout',
+          `The server did not answer within ${server.connectTimeoutMs} ms while connecting.`,
+        ),
+      );
     const cancel = clock.after(server.connectTimeoutMs, late);
     this.#dialing.set(controller, server);
     try {
       const connection = await dial(server, credential, controller.signal);
       if (controller.signal.aborted) {
         await connection.close();
-        throw controller.signal.reason as Error;
+        controller.signal.throwIfAborted();
       }
       const lease = new Lease(randomId(9), key, server, credential, connection, clock.now());
       connection.onClose(() => tenant.drop(lease));
@@ -140,7 +148,10 @@ export class Pool {
       for (const listener of this.#openListeners) listener(lease);
       return lease;
     } catch (error) {
-      logger.debug({ tenantId: server.tenantId, server: server.name, error: describeError(error) }, 'connection not opened');
+      logger.debug(
+        { tenantId: server.tenantId, server: server.name, error: describeError(error) },
+        'connection not opened',
+      );
       throw error;
     } finally {
       cancel();
@@ -164,7 +175,10 @@ export class Pool {
   }
 }
 
-const stopping = (): ProxyError => new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } });
+const stopping = (): ProxyError =>
+  new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } });
 
 const changed = ({ name }: UpstreamServer): ProxyError =>
-  new NotRunError(`The registration of ${name} changed while it was being connected to; try again.`, { mayRetryNow: false });
+  new NotRunError(`The registration of ${name} changed while it was being connected to; try again.`, {
+    mayRetryNow: false,
+  });

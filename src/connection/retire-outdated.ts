@@ -24,7 +24,12 @@ export function retireOutdated({ pool, registry, changes, versionOf, logger }: R
       const current = new Map([...now.byName.values()].map(({ server }) => [server.id, server]));
       const isOutdated = (server: UpstreamServer): boolean => {
         const registered = current.get(server.id);
-        return registered === undefined || isInvalid(registered) || registered.revision !== server.revision || !registered.enabled;
+        return (
+          registered === undefined ||
+          isInvalid(registered) ||
+          registered.revision !== server.revision ||
+          !registered.enabled
+        );
       };
       pool.retire(tenantId, isOutdated);
       pool.endDials(tenantId, isOutdated);
@@ -35,8 +40,19 @@ export function retireOutdated({ pool, registry, changes, versionOf, logger }: R
       if (change.kind !== 'credentials') return;
       const { tenantId, serverId, owner } = change;
       versionOf(tenantId, serverId as ServerId, owner)
-        .then((version) => pool.retire(tenantId, (server, credential) => server.id === serverId && credential.kind === 'static' && ownerKey(credential.owner) === owner && credential.version !== version))
-        .catch((error: unknown) => logger.warn({ tenantId, error: describeError(error) }, 'connections of a changed credential not ended'));
+        .then((version) =>
+          pool.retire(
+            tenantId,
+            (server, credential) =>
+              server.id === serverId &&
+              credential.kind === 'static' &&
+              ownerKey(credential.owner) === owner &&
+              credential.version !== version,
+          ),
+        )
+        .catch((error: unknown) =>
+          logger.warn({ tenantId, error: describeError(error) }, 'connections of a changed credential not ended'),
+        );
     }),
   ];
   return () => {

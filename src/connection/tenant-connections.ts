@@ -135,7 +135,9 @@ export class TenantConnections {
       if (lease.inFlight === 0 && (longest === undefined || lease.usedTurn < longest.usedTurn)) longest = lease;
     }
     if (longest === undefined) {
-      throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', { data: { retryAfterMs: 1_000 } });
+      throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', {
+        data: { retryAfterMs: 1_000 },
+      });
     }
     this.#due.delete(longest.key);
     this.#close(longest, 'makes room');
@@ -152,7 +154,10 @@ export class TenantConnections {
     try {
       await lease.connection.close();
     } catch (error) {
-      this.#logger.debug({ server: lease.server.name, error: describeError(error) }, 'connection did not close cleanly');
+      this.#logger.debug(
+        { server: lease.server.name, error: describeError(error) },
+        'connection did not close cleanly',
+      );
     }
   }
 }

@@ -20,7 +20,10 @@ export interface CredentialBroker {
    * The credential for this server, on behalf of `principalId`; undefined when there is none. A
    * principal is only looked at where the credential is a person's own.
    */
-  find(server: UpstreamServer, principalId: PrincipalId | undefined): Credential | undefined | Promise<Credential | undefined>;
+  find(
+    server: UpstreamServer,
+    principalId: PrincipalId | undefined,
+  ): Credential | undefined | Promise<Credential | undefined>;
   /** As `find`, from the database: before a person is asked, for they may have signed in on another node just now. */
   look(server: UpstreamServer, principalId: PrincipalId | undefined): Promise<Credential | undefined>;
   /** A version newer than the one that was refused, read from the database; undefined when there is none. */
@@ -69,7 +72,14 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
   const load = async (server: UpstreamServer, owner: string): Promise<Kept> => {
     const before = epoch;
     const row = await credentials.find(server.tenantId, server.id, owner);
-    const stored = row === undefined ? undefined : { version: row.version, binding: row.binding, secret: await vault.open(server.tenantId, credentialContext(server.id, owner, row.binding), row.sealed) };
+    const stored =
+      row === undefined
+        ? undefined
+        : {
+            version: row.version,
+            binding: row.binding,
+            secret: await vault.open(server.tenantId, credentialContext(server.id, owner, row.binding), row.sealed),
+          };
     const entry = { tenantId: server.tenantId, serverId: server.id, owner, stored };
     if (before === epoch) kept.set(credentialKey(entry), entry);
     return entry;
@@ -89,7 +99,9 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
   const unsubscribe = changes.subscribe((change) => {
     if (change.kind === 'credentials') {
       epoch++;
-      kept.delete(credentialKey({ tenantId: change.tenantId, serverId: change.serverId as ServerId, owner: change.owner }));
+      kept.delete(
+        credentialKey({ tenantId: change.tenantId, serverId: change.serverId as ServerId, owner: change.owner }),
+      );
     } else if (change.kind === 'resync') {
       epoch++;
       compareAll().catch((error: unknown) => logger.warn({ error: describeError(error) }, 'credentials not compared'));
@@ -118,7 +130,9 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
       const entry = kept.get(key);
       if (entry !== undefined) return usable(server, owner, entry);
       // Whoever asks after a change must not be given what was read before it.
-      return loads.run(`${epoch}\u0000${key}`, () => load(server, whose)).then((loaded) => usable(server, owner, loaded));
+      return loads
+        .run(`${epoch}\u0000${key}`, () => load(server, whose))
+        .then((loaded) => usable(server, owner, loaded));
     },
 
     async look(server, principalId) {
@@ -130,7 +144,8 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
     refused(server, credential) {
       if (credential.kind === 'static') refusals.set(refusalKey(server, credential), credential.version);
     },
-    isRefused: (server, credential) => credential.kind === 'static' && refusals.get(refusalKey(server, credential)) === credential.version,
+    isRefused: (server, credential) =>
+      credential.kind === 'static' && refusals.get(refusalKey(server, credential)) === credential.version,
 
     async newerThan(server, refused) {
       if (refused.kind === 'none') return undefined;
@@ -141,7 +156,10 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
 
     async askSignIn(server, principalId) {
       if (!needsPerson(server)) {
-        const what = server.credential === undefined ? 'demands a credential, but none is configured for it' : 'has no working credential';
+        const what =
+          server.credential === undefined
+            ? 'demands a credential, but none is configured for it'
+            : 'has no working credential';
         return new ProxyError('upstream_unavailable', `${server.name} ${what}; an admin has to set it.`);
       }
       const link = await tickets.issue(server.tenantId, principalId, server);

@@ -3,7 +3,13 @@ import type { TenantId } from '../shared/id.ts';
 
 /** How a tenant's people prove who they are in a browser; see docs/reference/signing-in.md. */
 export type SignIn =
-  | { readonly mode: 'oidc'; readonly issuer: string; readonly clientId: string; readonly clientSecret?: string; readonly principalClaim?: string }
+  | {
+      readonly mode: 'oidc';
+      readonly issuer: string;
+      readonly clientId: string;
+      readonly clientSecret?: string;
+      readonly principalClaim?: string;
+    }
   | { readonly mode: 'handoff'; readonly verifyUrl: string; readonly key: string }
   | { readonly mode: 'link' };
 

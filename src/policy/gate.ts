@@ -22,5 +22,8 @@ export function isGated(server: UpstreamServer, tool: Tool): boolean {
 /** Throws `approval_required` for a gated tool. */
 export function requireOpen(server: UpstreamServer, tool: Tool): void {
   if (!isGated(server, tool)) return;
-  throw new ProxyError('approval_required', `${server.name} asks for a person's approval of this tool, which cannot be given here yet.`);
+  throw new ProxyError(
+    'approval_required',
+    `${server.name} asks for a person's approval of this tool, which cannot be given here yet.`,
+  );
 }

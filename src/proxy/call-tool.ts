@@ -29,13 +29,19 @@ export function createCallTool({ catalog, connect, withUpstream, shaper, clock }
   return async (caller, call, signal) => {
     const found = catalog.find(caller, call.scope, call.name, signal);
     const target = found instanceof Promise ? await found : found;
-    if (target === undefined) throw new ProxyError('not_found', `There is no tool ${JSON.stringify(call.name.slice(0, 128))}; list the tools again.`);
+    if (target === undefined)
+      throw new ProxyError(
+        'not_found',
+        `There is no tool ${JSON.stringify(call.name.slice(0, 128))}; list the tools again.`,
+      );
     const { server } = target;
     if (target.kind === 'connect') return connect(caller, server, call, signal);
     const { tool } = target;
     requireOpen(server, tool);
 
-    const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () => call.abort(tooLate(server)));
+    const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () =>
+      call.abort(tooLate(server)),
+    );
     try {
       return await withUpstream(server, caller.principalId, signal, async ({ connection }): Promise<Answer> => {
         const reply = await connection.request(toRequest(call, tool, timer, signal));
@@ -49,7 +55,11 @@ export function createCallTool({ catalog, connect, withUpstream, shaper, clock }
   };
 }
 
-const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set(['upstream_unavailable', 'upstream_timeout', 'upstream_protocol']);
+const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set([
+  'upstream_unavailable',
+  'upstream_timeout',
+  'upstream_protocol',
+]);
 
 /** Of many servers behind one endpoint the agent should know which one it was. */
 function named(error: unknown, server: UpstreamServer): unknown {
@@ -64,7 +74,8 @@ function toRequest(call: Call, tool: Tool, timer: Timer, signal: AbortSignal): U
     method: 'tools/call',
     params: { ...call.params, name: tool.name },
     name: tool.name,
-    paramHeaders: tool.paramHeaders.length === 0 ? undefined : paramHeaderValues(tool.paramHeaders, call.params['arguments']),
+    paramHeaders:
+      tool.paramHeaders.length === 0 ? undefined : paramHeaderValues(tool.paramHeaders, call.params['arguments']),
     progressToken: call.progressToken,
     // Only an agent of the same era can be asked: its answers pass through, and nothing is translated yet.
     capabilities: call.era === 'modern' ? call.capabilities : undefined,
@@ -78,4 +89,8 @@ function toRequest(call: Call, tool: Tool, timer: Timer, signal: AbortSignal): U
 }
 
 const tooLate = (server: UpstreamServer): ProxyError =>
-  new ProxyError('upstream_timeout', `${server.name} did not answer within ${server.timeoutMs} ms. The call may have run.`, { data: { timeoutMs: server.timeoutMs } });
+  new ProxyError(
+    'upstream_timeout',
+    `${server.name} did not answer within ${server.timeoutMs} ms. The call may have run.`,
+    { data: { timeoutMs: server.timeoutMs } },
+  );

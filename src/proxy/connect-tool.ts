@@ -8,7 +8,13 @@ import type { Answer, Call } from './operations.ts';
 export type ConnectTool = (caller: Caller, server: UpstreamServer, call: Call, signal: AbortSignal) => Promise<Answer>;
 
 /** Port: waits until the principal has a credential for the server; false when the time for that is over. */
-export type WaitForSignIn = (caller: Caller, server: UpstreamServer, call: Call, url: string, signal: AbortSignal) => Promise<boolean>;
+export type WaitForSignIn = (
+  caller: Caller,
+  server: UpstreamServer,
+  call: Call,
+  url: string,
+  signal: AbortSignal,
+) => Promise<boolean>;
 
 export interface ConnectToolDeps {
   readonly broker: CredentialBroker;
@@ -43,7 +49,12 @@ function linkTo(server: UpstreamServer, { url, expiresAt }: SignInRequiredError)
   return {
     kind: 'result',
     result: {
-      content: [{ type: 'text', text: `Ask the person to open this link to connect ${server.title ?? server.name}: ${url} (valid until ${until})` }],
+      content: [
+        {
+          type: 'text',
+          text: `Ask the person to open this link to connect ${server.title ?? server.name}: ${url} (valid until ${until})`,
+        },
+      ],
       structuredContent: { status: 'sign_in_required', server: server.name, url, expiresAt: until },
     },
   };

@@ -37,7 +37,9 @@ export function createWaitForSignIn({ broker, changes, clock, waitMs }: WaitForS
         resolve(true);
       };
       const unsubscribe = changes.subscribe((change) => {
-        const concerns = change.kind === 'resync' || (change.kind === 'credentials' && change.tenantId === caller.tenantId && change.serverId === server.id);
+        const concerns =
+          change.kind === 'resync' ||
+          (change.kind === 'credentials' && change.tenantId === caller.tenantId && change.serverId === server.id);
         // A failed look is no answer; the next notice or the end of the wait is.
         if (concerns) check().catch(() => undefined);
       });
@@ -63,6 +65,8 @@ async function hasCredential(broker: CredentialBroker, caller: Caller, server: U
 function reportWaiting(call: Call, server: UpstreamServer, url: string, step: number): void {
   if (call.progressToken === undefined) return;
   const text = JSON.stringify(`Waiting for the person to sign in to ${server.name}: ${url}`);
-  call.hearing.message(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${call.progressToken},"progress":${step},"message":${text}}}`);
+  call.hearing.message(
+    `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${call.progressToken},"progress":${step},"message":${text}}}`,
+  );
   void call.hearing.flush();
 }

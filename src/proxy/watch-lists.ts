@@ -44,7 +44,11 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
 
   const renew = ({ server, credential }: Lease, owner: string): void => {
     const principalId = principalOf(credential);
-    discovery.renew(server, owner, principalId).catch((error: unknown) => logger.debug({ server: server.name, error: describeError(error) }, 'changed list not read'));
+    discovery
+      .renew(server, owner, principalId)
+      .catch((error: unknown) =>
+        logger.debug({ server: server.name, error: describeError(error) }, 'changed list not read'),
+      );
   };
 
   const hear = (lease: Lease, key: string, owner: string): void => {
@@ -78,7 +82,15 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       if (ear?.lease !== lease) return;
       ear.stop();
       ears.delete(key);
-      const next = pool.list(server.tenantId).find((other) => other.server.id === server.id && !other.connection.isClosed && !other.isRetired && listOwner(other) === owner);
+      const next = pool
+        .list(server.tenantId)
+        .find(
+          (other) =>
+            other.server.id === server.id &&
+            !other.connection.isClosed &&
+            !other.isRetired &&
+            listOwner(other) === owner,
+        );
       if (next !== undefined) attach(next);
     });
   };
@@ -99,9 +111,18 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
     const live = new Set(pool.list(tenantId).map(({ server }) => server.id));
     for (const { server, lists } of registry.known(tenantId)?.byName.values() ?? []) {
       // Without a list it is being asked already, over a connection that is heard as soon as it is open.
-      if (isInvalid(server) || !server.enabled || !lists.has('') || live.has(server.id) || silent.get(server.id) === server.revision) continue;
+      if (
+        isInvalid(server) ||
+        !server.enabled ||
+        !lists.has('') ||
+        live.has(server.id) ||
+        silent.get(server.id) === server.revision
+      )
+        continue;
       if (server.transport.kind !== 'http' || server.credential?.owner === 'principal') continue;
-      open(server).catch((error: unknown) => logger.debug({ server: server.name, error: describeError(error) }, 'list not listened to'));
+      open(server).catch((error: unknown) =>
+        logger.debug({ server: server.name, error: describeError(error) }, 'list not listened to'),
+      );
     }
   };
 
@@ -140,7 +161,8 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
   };
 }
 
-const earKey = (server: UpstreamServer, owner: string): string => `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
+const earKey = (server: UpstreamServer, owner: string): string =>
+  `${server.tenantId}\u0000${server.id}\u0000${server.revision}\u0000${owner}`;
 
 function announces({ connection }: Lease): boolean {
   const tools = connection.capabilities['tools'];
@@ -153,5 +175,7 @@ function listOwner({ server, credential }: Lease): string {
 }
 
 function principalOf(credential: Lease['credential']): PrincipalId | undefined {
-  return credential.kind === 'static' && credential.owner.kind === 'principal' ? credential.owner.principalId : undefined;
+  return credential.kind === 'static' && credential.owner.kind === 'principal'
+    ? credential.owner.principalId
+    : undefined;
 }

@@ -1,8 +1,8 @@
 // Credential, connection, and one more try. The only place that repeats a request, once, and only when
 // it provably did not run: the credential was refused and a newer one exists, or no byte arrived.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
-import type { Pool } from '../connection/pool.ts';
 import type { Lease } from '../connection/lease.ts';
+import type { Pool } from '../connection/pool.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
 import type { Credential } from '../credential/credential.ts';
 import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
@@ -21,7 +21,12 @@ export interface WithUpstreamDeps {
  * Runs `use` over the connection of this principal. Errors: those of the connection; `sign_in_required`
  * when there is no credential or the one there is was refused; the signal's reason.
  */
-export type WithUpstream = <T>(server: UpstreamServer, principalId: PrincipalId | undefined, signal: AbortSignal, use: (lease: Lease) => Promise<T>) => Promise<T>;
+export type WithUpstream = <T>(
+  server: UpstreamServer,
+  principalId: PrincipalId | undefined,
+  signal: AbortSignal,
+  use: (lease: Lease) => Promise<T>,
+) => Promise<T>;
 
 export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: WithUpstreamDeps): WithUpstream {
   const over = async <T>(lease: Lease, use: (lease: Lease) => Promise<T>): Promise<T> => {
@@ -36,7 +41,12 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
     }
   };
 
-  const once = async <T>(server: UpstreamServer, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
+  const once = async <T>(
+    server: UpstreamServer,
+    credential: Credential,
+    signal: AbortSignal,
+    use: (lease: Lease) => Promise<T>,
+  ): Promise<T> => {
     try {
       return await over(await pool.acquire(server, credential, signal), use);
     } catch (error) {
@@ -51,7 +61,13 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
     return new ProxyError('upstream_unavailable', `${server.name} has no working credential; an admin has to set it.`);
   };
 
-  const lastly = async <T>(server: UpstreamServer, principalId: PrincipalId | undefined, credential: Credential, signal: AbortSignal, use: (lease: Lease) => Promise<T>): Promise<T> => {
+  const lastly = async <T>(
+    server: UpstreamServer,
+    principalId: PrincipalId | undefined,
+    credential: Credential,
+    signal: AbortSignal,
+    use: (lease: Lease) => Promise<T>,
+  ): Promise<T> => {
     try {
       return await once(server, credential, signal, use);
     } catch (error) {
@@ -68,7 +84,8 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
       return await once(server, credential, signal, use);
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof NotRunError && error.mayRetryNow) return lastly(server, principalId, credential, signal, use);
+      if (error instanceof NotRunError && error.mayRetryNow)
+        return lastly(server, principalId, credential, signal, use);
       if (!(error instanceof CredentialRefusedError)) throw error;
     }
     const newer = await broker.newerThan(server, credential);
@@ -79,4 +96,7 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
 
 /** For work that no agent waits for: nobody would see a link. */
 export const keyNotTaken = (server: UpstreamServer): ProxyError =>
-  new ProxyError('sign_in_required', `${server.name} did not take the key of the person it was asked for; they have to sign in again.`);
+  new ProxyError(
+    'sign_in_required',
+    `${server.name} did not take the key of the person it was asked for; they have to sign in again.`,
+  );

@@ -38,7 +38,10 @@ export function limitSize(result: JsonObject, maxBytes: number): JsonObject {
 
 /** What the receiver has to know to read the result at all. */
 function leastOf({ resultType, isError }: JsonObject): JsonObject {
-  return { ...(typeof resultType === 'string' && resultType.length <= 40 ? { resultType } : {}), ...(isError === true ? { isError } : {}) };
+  return {
+    ...(typeof resultType === 'string' && resultType.length <= 40 ? { resultType } : {}),
+    ...(isError === true ? { isError } : {}),
+  };
 }
 
 const fits = (value: unknown, bytes: number): boolean => sizeOf(value) <= bytes;

@@ -45,7 +45,10 @@ export function createShaper(self: Implementation): Shaper {
       const members: string[] = [];
       if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
       if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
-      const first = { ...reply.insertInto(at, members.join(',')), remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0 };
+      const first = {
+        ...reply.insertInto(at, members.join(',')),
+        remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0,
+      };
       const inner = own === undefined ? [] : [reply.insertInto(own, meta)];
       return { reply, edits: first.text === '' && first.remove === 0 ? inner : [first, ...inner] };
     },
@@ -61,7 +64,8 @@ function withMetaObject(reply: Reply): Reply {
   return reply.withResult(rest);
 }
 
-const hasResultType = (reply: Reply): boolean => reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;
+const hasResultType = (reply: Reply): boolean =>
+  reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;
 
 /** Bytes of the leading `resultType` with its comma; 0 when the result does not begin with one. */
 function resultTypeLength(reply: Reply, at: number): number {
@@ -87,7 +91,10 @@ function errorWithin(reply: Reply, maxBytes: number): Reply {
   const { code, message } = isJsonObject(error) ? (error as { code?: unknown; message?: unknown }) : {};
   // Through bytes, for the cut may halve a character.
   const begin = typeof message === 'string' ? Buffer.from(message.slice(0, KEPT_MESSAGE)).toString() : '';
-  return reply.withError({ code: Number.isInteger(code) ? code : INTERNAL_ERROR, message: `${begin} [Cut by the proxy: the error has ${reply.payloadBytes} bytes.]` });
+  return reply.withError({
+    code: Number.isInteger(code) ? code : INTERNAL_ERROR,
+    message: `${begin} [Cut by the proxy: the error has ${reply.payloadBytes} bytes.]`,
+  });
 }
 
 /** What the proxy says about a result only the proxy may say. */

@@ -42,7 +42,13 @@ export interface Deadline extends Timer {
  * it also takes the listener off the parent.
  * @param expired makes the reason the signal fires with
  */
-export function startDeadline(clock: Clock, parent: AbortSignal, ms: number, ceilingMs: number, expired: () => Error): Deadline {
+export function startDeadline(
+  clock: Clock,
+  parent: AbortSignal,
+  ms: number,
+  ceilingMs: number,
+  expired: () => Error,
+): Deadline {
   const own = new AbortController();
   const onParent = (): void => own.abort(parent.reason);
   const timer = startTimer(clock, ms, ceilingMs, () => own.abort(expired()));

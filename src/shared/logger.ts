@@ -2,14 +2,29 @@
 import { type Logger as PinoLogger, pino } from 'pino';
 import { SignInRequiredError } from './errors.ts';
 
-export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & { child(fields: Record<string, unknown>): Logger };
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
+  child(fields: Record<string, unknown>): Logger;
+};
 
 /** The second net under `Secret`: fields of these names never reach a line whoever logs them. */
-const REDACTED = ['authorization', 'token', 'secret', 'password', 'headers', 'arguments', 'result', 'env', '*.authorization', '*.token', '*.secret', '*.password'];
+const REDACTED = [
+  'authorization',
+  'token',
+  'secret',
+  'password',
+  'headers',
+  'arguments',
+  'result',
+  'env',
+  '*.authorization',
+  '*.token',
+  '*.secret',
+  '*.password',
+];
 
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
   const options = { level, base: null, redact: { paths: REDACTED, censor: '[redacted]' } };
-  return (destination === undefined ? pino(options) : pino(options, destination));
+  return destination === undefined ? pino(options) : pino(options, destination);
 }
 
 /** An error as loggable fields: class, code and message of it and of its causes, never their payloads. */

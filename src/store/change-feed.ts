@@ -16,11 +16,7 @@ export interface OpenChangeFeed extends ChangeFeed {
 }
 
 /** Rejects when the first connection fails; from then on it reconnects by itself. */
-export async function openChangeFeed(
-  databaseUrl: string,
-  clock: Clock,
-  logger: Logger,
-): Promise<OpenChangeFeed> {
+export async function openChangeFeed(databaseUrl: string, clock: Clock, logger: Logger): Promise<OpenChangeFeed> {
   const feed = new Feed(databaseUrl, clock, logger);
   await feed.open();
   return feed;

@@ -43,7 +43,12 @@ export type Probe =
  * Asks `server/discover`. A refused credential decides nothing and is thrown; everything else that is
  * not a modern answer means legacy, in whatever way the old server says no.
  */
-export async function probeEra(door: Door, target: HttpTarget, client: Implementation, signal: AbortSignal): Promise<Probe> {
+export async function probeEra(
+  door: Door,
+  target: HttpTarget,
+  client: Implementation,
+  signal: AbortSignal,
+): Promise<Probe> {
   const method = 'server/discover';
   let streamed: Reply | undefined;
   try {
@@ -74,5 +79,7 @@ function judge(reply: Reply): Probe {
   const payload = reply.payload();
   if (reply.isError || !isJsonObject(payload)) return { era: 'legacy', isCertain: true };
   const versions = payload['supportedVersions'];
-  return Array.isArray(versions) && versions.includes(MODERN_VERSION) ? { era: 'modern', discovered: payload } : { era: 'legacy', isCertain: true };
+  return Array.isArray(versions) && versions.includes(MODERN_VERSION)
+    ? { era: 'modern', discovered: payload }
+    : { era: 'legacy', isCertain: true };
 }

@@ -7,8 +7,15 @@ const MAX_DOCUMENT_BYTES = 256 * 1024;
 /** Throws `upstream_protocol` or `upstream_unavailable`; the caller bounds the time by `signal`. */
 export async function fetchJson(door: Door, url: string, signal: AbortSignal): Promise<unknown> {
   const { origin, pathname, search } = new URL(url);
-  const answer = await exchange(door, { origin, path: pathname + search, method: 'GET', headers: ['accept', 'application/json', 'accept-encoding', 'identity'], signal });
-  if (answer.status !== 200) throw new ProxyError('upstream_protocol', `The document could not be read (HTTP status ${answer.status}).`);
+  const answer = await exchange(door, {
+    origin,
+    path: pathname + search,
+    method: 'GET',
+    headers: ['accept', 'application/json', 'accept-encoding', 'identity'],
+    signal,
+  });
+  if (answer.status !== 200)
+    throw new ProxyError('upstream_protocol', `The document could not be read (HTTP status ${answer.status}).`);
   if (answer.body.length > MAX_DOCUMENT_BYTES) throw new ProxyError('upstream_protocol', 'The document is too large.');
   try {
     return JSON.parse(answer.body.toString('utf8')) as unknown;

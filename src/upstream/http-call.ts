@@ -39,9 +39,14 @@ export async function callOverHttp(door: Door, call: HttpCall): Promise<Reply> {
     onBatch: () => call.hearing?.flush(),
   });
   if (reply !== undefined) return reply;
-  if (answer.reader !== undefined) throw new ProxyError('upstream_unavailable', 'The server closed the stream before it answered; the request may have run.');
+  if (answer.reader !== undefined)
+    throw new ProxyError(
+      'upstream_unavailable',
+      'The server closed the stream before it answered; the request may have run.',
+    );
   const whole = replyOf(answer, door.clock.now(), call.hasSession);
-  if (!isAnswerTo(whole, call) && !whole.isError) throw new ProxyError('upstream_protocol', 'The server answered another request than the one it was sent.');
+  if (!isAnswerTo(whole, call) && !whole.isError)
+    throw new ProxyError('upstream_protocol', 'The server answered another request than the one it was sent.');
   return whole;
 }
 
@@ -52,7 +57,8 @@ const isAnswerTo = ({ idText }: Reply, { id }: HttpCall): boolean => idText === 
  * Progress as every server writes it: nothing but its own members, plain ASCII. It may come a thousand
  * times a second and is told without parsing; anything else is read with care.
  */
-const PLAIN_PROGRESS = /^\{"jsonrpc":"2\.0","method":"notifications\/progress","params":\{(?:"(?:progressToken|progress|total|message)":(?:\d+(?:\.\d+)?|"[ !#-[\]-~]*")(?:,(?=")|(?=\}))){1,4}\}\}$/;
+const PLAIN_PROGRESS =
+  /^\{"jsonrpc":"2\.0","method":"notifications\/progress","params":\{(?:"(?:progressToken|progress|total|message)":(?:\d+(?:\.\d+)?|"[ !#-[\]-~]*")(?:,(?=")|(?=\}))){1,4}\}\}$/;
 
 /** The answer to this call, when `data` is that; everything else on the stream is dealt with here. */
 function answerIn(call: HttpCall, data: string): Reply | undefined {
@@ -71,7 +77,8 @@ function answerIn(call: HttpCall, data: string): Reply | undefined {
   }
   // Another id is an answer to nothing that was asked here; a null id is one to something unreadable.
   if (reply !== undefined) return isAnswerTo(reply, call) ? reply : undefined;
-  if (isJsonObject(message)) hear(call, message, isUtf8(bytes) ? data : Buffer.from(bytes.toString('utf8')).toString('latin1'));
+  if (isJsonObject(message))
+    hear(call, message, isUtf8(bytes) ? data : Buffer.from(bytes.toString('utf8')).toString('latin1'));
   return undefined;
 }
 
@@ -97,7 +104,20 @@ function progress(call: HttpCall, raw: string): void {
 const oneLine = (raw: string): string => (raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw);
 
 /** Sends a notification or an answer of ours; nothing waits for it and its failure harms nobody. */
-export async function tell(door: Door, target: HttpTarget, headers: readonly string[], message: unknown, signal?: AbortSignal): Promise<void> {
-  const answer = await exchange(door, { origin: target.origin, path: target.path, method: 'POST', headers, body: JSON.stringify(message), signal });
+export async function tell(
+  door: Door,
+  target: HttpTarget,
+  headers: readonly string[],
+  message: unknown,
+  signal?: AbortSignal,
+): Promise<void> {
+  const answer = await exchange(door, {
+    origin: target.origin,
+    path: target.path,
+    method: 'POST',
+    headers,
+    body: JSON.stringify(message),
+    signal,
+  });
   if (answer.status >= 300) replyOf(answer, door.clock.now(), true);
 }

@@ -8,11 +8,24 @@ export interface Decoder {
   end(): void;
 }
 
-const CODINGS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
+const CODINGS = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+} as const;
 
 /** `onChunk` may throw to refuse more; `onEnd` gets that, or undefined at a clean end. */
-export function openDecoder(coding: string, onChunk: (chunk: Buffer) => void, onEnd: (error: Error | undefined) => void): Decoder {
-  if (!Object.hasOwn(CODINGS, coding)) throw new ProxyError('upstream_protocol', 'The server answered in a content coding that was not asked for and is not known.');
+export function openDecoder(
+  coding: string,
+  onChunk: (chunk: Buffer) => void,
+  onEnd: (error: Error | undefined) => void,
+): Decoder {
+  if (!Object.hasOwn(CODINGS, coding))
+    throw new ProxyError(
+      'upstream_protocol',
+      'The server answered in a content coding that was not asked for and is not known.',
+    );
   const stream = CODINGS[coding as keyof typeof CODINGS]();
   stream.on('data', (chunk: Buffer) => {
     try {
@@ -23,7 +36,11 @@ export function openDecoder(coding: string, onChunk: (chunk: Buffer) => void, on
   });
   stream.once('end', () => onEnd(undefined));
   stream.once('error', (error) => {
-    onEnd(error instanceof ProxyError ? error : new ProxyError('upstream_protocol', "The server's answer could not be decompressed.", { cause: error }));
+    onEnd(
+      error instanceof ProxyError
+        ? error
+        : new ProxyError('upstream_protocol', "The server's answer could not be decompressed.", { cause: error }),
+    );
   });
   return { write: (chunk) => void stream.write(chunk), end: () => void stream.end() };
 }

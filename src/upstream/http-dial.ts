@@ -34,9 +34,15 @@ export function createHttpDial(deps: HttpDialDeps): Dial {
   };
 }
 
-async function open({ door, eras, client }: HttpDialDeps, server: UpstreamServer, target: HttpTarget, signal: AbortSignal): Promise<Connection> {
+async function open(
+  { door, eras, client }: HttpDialDeps,
+  server: UpstreamServer,
+  target: HttpTarget,
+  signal: AbortSignal,
+): Promise<Connection> {
   const key = `${server.tenantId}\u0000${server.id}\u0000${server.revision}`;
-  const modern = (discovered: unknown): Connection => new ModernHttpConnection(door, target, client, discovered, () => eras.forget(key));
+  const modern = (discovered: unknown): Connection =>
+    new ModernHttpConnection(door, target, client, discovered, () => eras.forget(key));
   const known = eras.find(key);
   if (known?.era === 'modern') return modern(known.discovered);
   if (known === undefined) {
@@ -56,7 +62,13 @@ async function open({ door, eras, client }: HttpDialDeps, server: UpstreamServer
 }
 
 /** The probe with a limit of its own; when that passes the server counts as legacy for this try. */
-async function probeWithin(door: Door, target: HttpTarget, client: Implementation, ms: number, signal: AbortSignal): ReturnType<typeof probeEra> {
+async function probeWithin(
+  door: Door,
+  target: HttpTarget,
+  client: Implementation,
+  ms: number,
+  signal: AbortSignal,
+): ReturnType<typeof probeEra> {
   const own = new AbortController();
   const tooLate = new Error('no answer to the probe');
   const cancel = door.clock.after(ms, () => own.abort(tooLate));

@@ -34,7 +34,8 @@ export function replyOf(answer: HttpAnswer, now: number, hasSession: boolean): R
 
 // An error body often comes without a type; it is still read.
 const isJson = ({ contentType, status, body }: HttpAnswer): boolean =>
-  body.length > 0 && (contentType === 'application/json' || contentType.endsWith('+json') || (contentType === '' && status >= 400));
+  body.length > 0 &&
+  (contentType === 'application/json' || contentType.endsWith('+json') || (contentType === '' && status >= 400));
 
 function readReply(answer: HttpAnswer): Reply | undefined {
   try {
@@ -54,9 +55,18 @@ function statusError(answer: HttpAnswer, now: number): ProxyError {
       data: waitMs === undefined ? { status } : { status, retryAfterMs: waitMs },
     });
   }
-  if (status >= 300 && status < 400) return new ProxyError('upstream_protocol', `The server answered with a redirect (${status}), which is not followed.`, { data: { status } });
+  if (status >= 300 && status < 400)
+    return new ProxyError(
+      'upstream_protocol',
+      `The server answered with a redirect (${status}), which is not followed.`,
+      { data: { status } },
+    );
   const kind = contentType === '' ? 'no content type' : contentType.slice(0, 80);
-  return new ProxyError('upstream_protocol', `The server answered ${status} with ${kind} instead of a JSON-RPC answer.`, { data: { status } });
+  return new ProxyError(
+    'upstream_protocol',
+    `The server answered ${status} with ${kind} instead of a JSON-RPC answer.`,
+    { data: { status } },
+  );
 }
 
 /** 429: the server turned the request away before it ran, and asked to be left alone for a while. */

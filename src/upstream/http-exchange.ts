@@ -62,7 +62,13 @@ export function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> 
     const handler = new Exchange(door.clock, request, resolve, reject);
     signal?.addEventListener('abort', handler.abort, { once: true });
     door.dispatcher.dispatch(
-      { origin: request.origin, path: request.path, method: request.method, headers: request.headers as string[], body: request.body ?? null },
+      {
+        origin: request.origin,
+        path: request.path,
+        method: request.method,
+        headers: request.headers as string[],
+        body: request.body ?? null,
+      },
       handler,
     );
   });
@@ -83,7 +89,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settled = false;
   #linger: Cancel | undefined;
 
-  constructor(clock: Clock, request: HttpRequest, resolve: (answer: HttpAnswer) => void, reject: (error: Error) => void) {
+  constructor(
+    clock: Clock,
+    request: HttpRequest,
+    resolve: (answer: HttpAnswer) => void,
+    reject: (error: Error) => void,
+  ) {
     this.#clock = clock;
     this.#request = request;
     this.#resolve = resolve;
@@ -111,7 +122,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#answer = { status, ...head, body: EMPTY, reader };
     if (status >= 300) this.#limit = MAX_ERROR_BYTES;
     if (head.encoding !== '' && head.encoding !== 'identity') {
-      this.#decoder = openDecoder(head.encoding, (chunk) => this.#take(chunk), (error) => this.#end(error));
+      this.#decoder = openDecoder(
+        head.encoding,
+        (chunk) => this.#take(chunk),
+        (error) => this.#end(error),
+      );
     }
     if (isStream) this.#request.onStream?.();
     return true;
@@ -134,7 +149,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   onError(error: Error): void {
     this.#linger?.();
     if (this.#stop === undefined) this.#fail(new NotRunError('The server cannot be reached.', { cause: error }));
-    else this.#fail(error instanceof ProxyError ? error : new ProxyError('upstream_unavailable', 'The connection to the server broke; the request may have run.', { cause: error }));
+    else
+      this.#fail(
+        error instanceof ProxyError
+          ? error
+          : new ProxyError('upstream_unavailable', 'The connection to the server broke; the request may have run.', {
+              cause: error,
+            }),
+      );
   }
 
   #take(chunk: Buffer): boolean {
@@ -190,7 +212,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-type Head = Pick<HttpAnswer, 'contentType' | 'sessionId' | 'challenge' | 'retryAfter' | 'location'> & { readonly encoding: string };
+type Head = Pick<HttpAnswer, 'contentType' | 'sessionId' | 'challenge' | 'retryAfter' | 'location'> & {
+  readonly encoding: string;
+};
 
 const WANTED: ReadonlyMap<string, keyof Head> = new Map([
   ['content-type', 'contentType'],
@@ -204,7 +228,14 @@ const LENGTHS = new Set([...WANTED.keys()].map((name) => name.length));
 
 /** Reads the few headers that matter; a repeated challenge is joined as HTTP says (RFC 9110 §5.3). */
 function readHead(raw: readonly Buffer[]): Head {
-  const head: { -readonly [K in keyof Head]: Head[K] } = { contentType: '', encoding: '', sessionId: undefined, challenge: undefined, retryAfter: undefined, location: undefined };
+  const head: { -readonly [K in keyof Head]: Head[K] } = {
+    contentType: '',
+    encoding: '',
+    sessionId: undefined,
+    challenge: undefined,
+    retryAfter: undefined,
+    location: undefined,
+  };
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i] as Buffer;
     if (!LENGTHS.has(name.length)) continue;

@@ -17,7 +17,12 @@ const RELAYED: JsonObject = {};
 const GOODBYE_MS = 2_000;
 
 /** Opens the session. Errors as in Connection.request; on failure nothing is left open. */
-export async function initializeHttp(door: Door, target: HttpTarget, client: Implementation, signal: AbortSignal): Promise<Connection> {
+export async function initializeHttp(
+  door: Door,
+  target: HttpTarget,
+  client: Implementation,
+  signal: AbortSignal,
+): Promise<Connection> {
   const params = { protocolVersion: LATEST_LEGACY, capabilities: RELAYED, clientInfo: client };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
   let reply: Reply | undefined;
@@ -35,14 +40,25 @@ export async function initializeHttp(door: Door, target: HttpTarget, client: Imp
   });
   reply ??= replyOf(answer, door.clock.now(), false);
   const result = reply.payload();
-  if (reply.isError || !isJsonObject(result)) throw new ProxyError('upstream_protocol', 'The server refused to initialize.', { cause: errorText(result) });
+  if (reply.isError || !isJsonObject(result))
+    throw new ProxyError('upstream_protocol', 'The server refused to initialize.', { cause: errorText(result) });
   const version = result['protocolVersion'];
   const session = answer.sessionId === undefined ? [] : ['mcp-session-id', answer.sessionId];
-  const headers = [...target.headers, ...session, 'mcp-protocol-version', isLegacyVersion(version) ? version : LATEST_LEGACY];
+  const headers = [
+    ...target.headers,
+    ...session,
+    'mcp-protocol-version',
+    isLegacyVersion(version) ? version : LATEST_LEGACY,
+  ];
   const capabilities = isJsonObject(result['capabilities']) ? result['capabilities'] : {};
-  const connection = new LegacyHttpConnection(door, target, headers, answer.sessionId !== undefined, capabilities, { era: 'legacy', client, capabilities: RELAYED });
+  const connection = new LegacyHttpConnection(door, target, headers, answer.sessionId !== undefined, capabilities, {
+    era: 'legacy',
+    client,
+    capabilities: RELAYED,
+  });
   try {
-    if (!isLegacyVersion(version)) throw new ProxyError('upstream_protocol', 'The server speaks no protocol version that is known here.');
+    if (!isLegacyVersion(version))
+      throw new ProxyError('upstream_protocol', 'The server speaks no protocol version that is known here.');
     await tell(door, target, headers, { jsonrpc: '2.0', method: 'notifications/initialized' }, signal);
     return connection;
   } catch (error) {
@@ -56,7 +72,8 @@ function replyIn(data: string): Reply | undefined {
   return reply?.idText === '0' ? reply : undefined;
 }
 
-const errorText = (error: unknown): Error => new Error(isJsonObject(error) ? String(error['message']).slice(0, 200) : 'no result');
+const errorText = (error: unknown): Error =>
+  new Error(isJsonObject(error) ? String(error['message']).slice(0, 200) : 'no result');
 
 class LegacyHttpConnection implements Connection {
   readonly era = 'legacy';
@@ -70,7 +87,14 @@ class LegacyHttpConnection implements Connection {
   #nextId = 1;
   #closers: (() => void)[] | undefined;
 
-  constructor(door: Door, target: HttpTarget, headers: readonly string[], hasSession: boolean, capabilities: JsonObject, hop: Hop) {
+  constructor(
+    door: Door,
+    target: HttpTarget,
+    headers: readonly string[],
+    hasSession: boolean,
+    capabilities: JsonObject,
+    hop: Hop,
+  ) {
     this.#hop = hop;
     this.#door = door;
     this.#target = target;
@@ -95,7 +119,8 @@ class LegacyHttpConnection implements Connection {
       });
     } catch (error) {
       // Closing the socket is no cancellation in these revisions; it has to be said.
-      if (request.signal.aborted) this.#tellQuietly({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+      if (request.signal.aborted)
+        this.#tellQuietly({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
       if (error instanceof SessionLostError) this.#closed();
       throw error;
     }
@@ -121,7 +146,13 @@ class LegacyHttpConnection implements Connection {
     const stop = new AbortController();
     const cancel = this.#door.clock.after(GOODBYE_MS, () => stop.abort(new Error('no answer to DELETE')));
     // 404, 405, 500 or nothing: the session is over for us in any case.
-    await exchange(this.#door, { origin: this.#target.origin, path: this.#target.path, method: 'DELETE', headers: this.#headers, signal: stop.signal })
+    await exchange(this.#door, {
+      origin: this.#target.origin,
+      path: this.#target.path,
+      method: 'DELETE',
+      headers: this.#headers,
+      signal: stop.signal,
+    })
       .catch(() => undefined)
       .finally(cancel);
   }

@@ -19,19 +19,30 @@ const FINAL = new Set([400, 401, 403, 404, 405, 406, 501]);
 
 /** The GET stream of a legacy session. A 405 is remembered only as long as this listening lasts. */
 export function listenOverGet(door: Door, target: HttpTarget, headers: readonly string[], ear: Ear): () => void {
-  return keepListening(door, ear, (base) => ({ ...base, origin: target.origin, path: target.path, method: 'GET', headers: ['accept', 'text/event-stream', ...withoutAccept(headers)] }));
+  return keepListening(door, ear, (base) => ({
+    ...base,
+    origin: target.origin,
+    path: target.path,
+    method: 'GET',
+    headers: ['accept', 'text/event-stream', ...withoutAccept(headers)],
+  }));
 }
 
 function withoutAccept(headers: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] !== 'accept' && headers[i] !== 'content-type') kept.push(headers[i] as string, headers[i + 1] as string);
+    if (headers[i] !== 'accept' && headers[i] !== 'content-type')
+      kept.push(headers[i] as string, headers[i + 1] as string);
   }
   return kept;
 }
 
 /** Opens the stream, reads it, and opens it again with growing pauses until stopped. */
-export function keepListening(door: Door, ear: Ear, open: (base: Pick<HttpRequest, 'signal' | 'onEvent'>) => HttpRequest): () => void {
+export function keepListening(
+  door: Door,
+  ear: Ear,
+  open: (base: Pick<HttpRequest, 'signal' | 'onEvent'>) => HttpRequest,
+): () => void {
   const lane = { dispatcher: door.streams ?? door.dispatcher, clock: door.clock };
   const stop = new AbortController();
   let pauseMs = FIRST_PAUSE_MS;

@@ -36,12 +36,19 @@ export class ModernHttpConnection implements Connection {
   readonly #onDrift: () => void;
 
   /** @param onDrift told when the server does not seem to speak this era any more */
-  constructor(door: Door, target: HttpTarget, client: Implementation, discovered: unknown, onDrift: () => void = () => undefined) {
+  constructor(
+    door: Door,
+    target: HttpTarget,
+    client: Implementation,
+    discovered: unknown,
+    onDrift: () => void = () => undefined,
+  ) {
     this.#onDrift = onDrift;
     this.#door = door;
     this.#target = target;
     this.#client = client;
-    this.capabilities = isJsonObject(discovered) && isJsonObject(discovered['capabilities']) ? discovered['capabilities'] : NONE;
+    this.capabilities =
+      isJsonObject(discovered) && isJsonObject(discovered['capabilities']) ? discovered['capabilities'] : NONE;
   }
 
   async request(request: UpstreamRequest): Promise<Reply> {
@@ -81,7 +88,12 @@ export class ModernHttpConnection implements Connection {
       path: this.#target.path,
       method: 'POST',
       headers,
-      body: JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, method, params: { notifications: { toolsListChanged: true }, _meta: meta } }),
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: this.#nextId++,
+        method,
+        params: { notifications: { toolsListChanged: true }, _meta: meta },
+      }),
     }));
   }
 
@@ -91,7 +103,8 @@ export class ModernHttpConnection implements Connection {
     const error = reply.payload();
     const code = isJsonObject(error) ? error['code'] : undefined;
     if (code === UNSUPPORTED_VERSION || DRIFT_CODES.has(code)) this.#drifted();
-    if (code === UNSUPPORTED_VERSION) throw new NotRunError('The server does not speak this protocol version any more.');
+    if (code === UNSUPPORTED_VERSION)
+      throw new NotRunError('The server does not speak this protocol version any more.');
     return reply;
   }
 

@@ -13,7 +13,10 @@ export interface HttpTarget {
 const SENDABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /** The credential's header and value. Throws `internal` without quoting a value that cannot be a header. */
-export function credentialHeader(spec: CredentialSpec | undefined, credential: Credential): readonly [string, string] | undefined {
+export function credentialHeader(
+  spec: CredentialSpec | undefined,
+  credential: Credential,
+): readonly [string, string] | undefined {
   if (credential.kind === 'none' || spec === undefined) return undefined;
   const value = spec.scheme === '' ? credential.secret.reveal() : `${spec.scheme} ${credential.secret.reveal()}`;
   // Checked here because Node's own error would quote the value.
@@ -22,7 +25,11 @@ export function credentialHeader(spec: CredentialSpec | undefined, credential: C
 }
 
 /** Static headers and the credential, the credential winning over a static header of its name (RFC 9110 §5.1). */
-export function identityHeaders(transport: HttpTransport, spec: CredentialSpec | undefined, credential: Credential): ReadonlyMap<string, string> {
+export function identityHeaders(
+  transport: HttpTransport,
+  spec: CredentialSpec | undefined,
+  credential: Credential,
+): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const [name, value] of transport.headers) headers.set(name.toLowerCase(), value.reveal());
   const own = credentialHeader(spec, credential);
@@ -30,12 +37,24 @@ export function identityHeaders(transport: HttpTransport, spec: CredentialSpec |
   return headers;
 }
 
-export function targetOf(transport: HttpTransport, spec: CredentialSpec | undefined, credential: Credential): HttpTarget {
+export function targetOf(
+  transport: HttpTransport,
+  spec: CredentialSpec | undefined,
+  credential: Credential,
+): HttpTarget {
   const url = new URL(transport.url);
   const identity = [...identityHeaders(transport, spec, credential)].flat();
   return {
     origin: url.origin,
     path: url.pathname + url.search,
-    headers: ['content-type', 'application/json', 'accept', 'application/json, text/event-stream', 'accept-encoding', 'identity', ...identity],
+    headers: [
+      'content-type',
+      'application/json',
+      'accept',
+      'application/json, text/event-stream',
+      'accept-encoding',
+      'identity',
+      ...identity,
+    ],
   };
 }

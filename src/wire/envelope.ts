@@ -21,7 +21,9 @@ const OF_ONE_HOP = new Set([META_VERSION, META_CLIENT_INFO, META_CAPABILITIES, '
 
 /** What of the agent's `_meta` travels on, and what this hop adds; undefined when that is nothing. */
 function metaFor(id: number, meta: unknown, hop: Hop, wantsProgress: boolean): Record<string, unknown> | undefined {
-  const carried = isJsonObject(meta) ? Object.entries(meta).filter(([key]) => !OF_ONE_HOP.has(key) && (hop.era === 'modern' || key !== META_LOG_LEVEL)) : [];
+  const carried = isJsonObject(meta)
+    ? Object.entries(meta).filter(([key]) => !OF_ONE_HOP.has(key) && (hop.era === 'modern' || key !== META_LOG_LEVEL))
+    : [];
   if (carried.length === 0 && !wantsProgress && hop.era === 'legacy') return undefined;
   // From entries, so that a key called __proto__ stays a key.
   const written: Record<string, unknown> = carried.length === 0 ? {} : Object.fromEntries(carried);
@@ -34,7 +36,13 @@ function metaFor(id: number, meta: unknown, hop: Hop, wantsProgress: boolean): R
 }
 
 /** The whole message for the upstream, as JSON text. `id` doubles as progress token where one is wanted. */
-export function writeRequest(id: number, method: string, params: JsonObject | undefined, hop: Hop, wantsProgress: boolean): string {
+export function writeRequest(
+  id: number,
+  method: string,
+  params: JsonObject | undefined,
+  hop: Hop,
+  wantsProgress: boolean,
+): string {
   const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`;
   const meta = metaFor(id, params?.['_meta'], hop, wantsProgress);
   if (params === undefined && meta === undefined) return `${head}}`;

@@ -53,12 +53,16 @@ export function paramHeadersOf(schema: unknown): readonly ParamHeader[] | undefi
 }
 
 /** The headers for one call; arguments that are absent or null have none. */
-export function paramHeaderValues(wanted: readonly ParamHeader[], args: unknown): readonly (readonly [string, string])[] {
+export function paramHeaderValues(
+  wanted: readonly ParamHeader[],
+  args: unknown,
+): readonly (readonly [string, string])[] {
   const values: [string, string][] = [];
   for (const { header, path } of wanted) {
     let value: unknown = args;
-    for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? (value)[key] : undefined;
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') values.push([header, encodeHeaderValue(String(value))]);
+    for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      values.push([header, encodeHeaderValue(String(value))]);
   }
   return values;
 }

@@ -12,7 +12,10 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 /** JSON in plain ASCII, so that it may be put into text of any encoding, bytes seen as latin1 included. */
 export const asciiJson = (value: unknown): string =>
-  (JSON.stringify(value) ?? 'null').replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  (JSON.stringify(value) ?? 'null').replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 /** Parts that make up a message when written one after another. */
 export type Parts = readonly (Buffer | string)[];
@@ -64,7 +67,11 @@ export class Reply {
     const head = Buffer.from(`{"jsonrpc":"2.0","id":${idText},"${kind}":`);
     const bytes = Buffer.concat([head, Buffer.from(`${text}}`)]);
     const end = head.length - kind.length - 4;
-    return new Reply(bytes, { kind, id: { start: end - Buffer.byteLength(idText), end }, payload: { start: head.length, end: bytes.length - 1 } });
+    return new Reply(bytes, {
+      kind,
+      id: { start: end - Buffer.byteLength(idText), end },
+      payload: { start: head.length, end: bytes.length - 1 },
+    });
   }
 
   static #parsed(bytes: Buffer): Reply | undefined {

@@ -4,7 +4,11 @@ import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { isGated, requireOpen } from '../../src/policy/gate.ts';
 
 const server = (gated: UpstreamServer['gated']): UpstreamServer => ({ name: 's', gated }) as UpstreamServer;
-const tool = (name: string, annotations?: Record<string, unknown>): Tool => ({ name, definition: { name, annotations }, paramHeaders: [] });
+const tool = (name: string, annotations?: Record<string, unknown>): Tool => ({
+  name,
+  definition: { name, annotations },
+  paramHeaders: [],
+});
 
 describe('gate', () => {
   it('gates nothing unless asked to', () => {

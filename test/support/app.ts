@@ -1,7 +1,8 @@
 // The real app in this process over a database of its own, with what a test needs to do as operator and as agent.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { type App, type AppOptions, startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app.ts';
+import type { App, AppOptions } from '../../src/app-options.ts';
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { parseTenantId } from '../../src/shared/id.ts';
 import { createLogger } from '../../src/shared/logger.ts';

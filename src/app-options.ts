@@ -1,0 +1,43 @@
+// What the app is built from, and what it gives back.
+import type { OperatorFile } from './catalog/operator-file.ts';
+import type { Clock } from './shared/clock.ts';
+import type { TenantId } from './shared/id.ts';
+import type { Logger } from './shared/logger.ts';
+import type { Secret } from './shared/secret.ts';
+
+export interface AppOptions {
+  readonly version: string;
+  readonly databaseUrl: string;
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    readonly publicUrl: string | undefined;
+    readonly allowedHosts: readonly string[] | undefined;
+    readonly allowedOrigins: readonly string[] | undefined;
+  };
+  readonly masterKeys: readonly Secret[];
+  readonly adminKey: Secret;
+  readonly egress: { readonly allow: readonly string[]; readonly allowHttp: boolean };
+  readonly limits: {
+    readonly idleTimeoutMs: number;
+    readonly listDeadlineMs: number;
+    readonly signInWaitMs: number;
+    readonly maxConnectionsPerTenant: number;
+  };
+  readonly allowLinkSignIn: boolean;
+  /** The operator's file as last read well; `onFileChange` is told how to say that it changed. */
+  readonly operatorFile: () => OperatorFile | undefined;
+  readonly parentEnv: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface App {
+  /** Where it listens. */
+  readonly url: string;
+  readonly publicUrl: string;
+  /** The operator's file says something new for this tenant. */
+  refresh(tenantId: TenantId): Promise<void>;
+  /** Not ready, no new work, calls in flight finish within the grace time, everything closes. */
+  stop(): Promise<void>;
+}
