@@ -192,13 +192,16 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       signal: controller.signal,
       abort: (reason: Error) => controller.abort(reason),
     };
-    method(exchange)
-      .then((parts) => responder.send(parts))
-      .catch((error: unknown) => fail(error, responder, idText, response, route))
-      .finally(() => {
+    const answer = async (): Promise<void> => {
+      try {
+        responder.send(await method(exchange));
+      } catch (error) {
+        fail(error, responder, idText, response, route);
+      } finally {
         if (session?.inFlight?.get(idText) === controller) session.inFlight.delete(idText);
-      })
-      .catch((error: unknown) => logger.error({ error: describeError(error) }, 'request not answered'));
+      }
+    };
+    answer().catch((error: unknown) => logger.error({ error: describeError(error) }, 'request not answered'));
   };
 
   const fail = (

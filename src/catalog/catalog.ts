@@ -75,8 +75,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 
   /** Every call asks for it; it follows from the tenant's servers alone. */
   const selected = (servers: TenantServers, scope: Scope): Selection => {
-    const byScope = selections.get(servers) ?? new Map<string | undefined, Selection>();
-    selections.set(servers, byScope);
+    let byScope = selections.get(servers);
+    if (byScope === undefined) {
+      byScope = new Map<string | undefined, Selection>();
+      selections.set(servers, byScope);
+    }
     let selection = byScope.get(scope.only);
     if (selection === undefined) {
       selection = select(servers, scope);

@@ -39,9 +39,9 @@ export function createShaper(self: Implementation): Shaper {
       const at = reply.objectAt;
       if (at === undefined) return { reply, edits: [] };
       const label = labelOf(server);
-      const hasStamp = to === 'legacy' || (from === 'modern' && reply.mentions(META_SERVER_INFO));
+      const hasStamp = to === 'legacy' || (from === 'modern' && reply.mayHaveMeta && reply.mentions(META_SERVER_INFO));
       const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
-      const own = meta !== '' && reply.mentions('_meta') ? reply.memberAt('_meta') : undefined;
+      const own = meta !== '' && reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
       const members: string[] = [];
       if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
       if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
@@ -57,7 +57,7 @@ export function createShaper(self: Implementation): Shaper {
 
 /** A `_meta` that is no object says nothing (2025-11-25 §basic, _meta), and would leave no place for the label. */
 function withMetaObject(reply: Reply): Reply {
-  const at = reply.mentions('_meta') ? reply.memberAt('_meta') : undefined;
+  const at = reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
   const result = at === undefined || reply.bytes[at] === 0x7b ? undefined : reply.payload();
   if (!isJsonObject(result)) return reply;
   const { _meta: _, ...rest } = result;
@@ -100,7 +100,7 @@ function errorWithin(reply: Reply, maxBytes: number): Reply {
 /** What the proxy says about a result only the proxy may say. */
 function withoutReserved(reply: Reply): Reply {
   // Without the slash, which may be escaped.
-  if (!reply.mentions('_meta') || !reply.mentions(RESERVED.slice(0, -1))) return reply;
+  if (!reply.mayHaveMeta || !reply.mentions(RESERVED.slice(0, -1))) return reply;
   const result = reply.payload();
   if (!isJsonObject(result) || !isJsonObject(result['_meta'])) return reply;
   const meta = Object.entries(result['_meta']);

@@ -50,6 +50,7 @@ export interface HttpAnswer {
 }
 
 const EMPTY = Buffer.alloc(0);
+const LARGE = 64 * 1024;
 
 /** Errors: NotRunError when no byte left; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
 export function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> {
@@ -84,6 +85,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #answer: HttpAnswer | undefined;
   #decoder: Decoder | undefined;
   #chunks: Buffer[] = [];
+  /** Takes a large body of known length as it comes, so that nothing has to be joined when it is cold. */
+  #whole: Buffer | undefined;
   #bytes = 0;
   #limit = MAX_BODY_BYTES;
   #settled = false;
@@ -127,7 +130,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         (chunk) => this.#take(chunk),
         (error) => this.#end(error),
       );
-    }
+    } else if (!isStream && status < 300) this.#whole = bufferFor(head.length);
     if (isStream) this.#request.onStream?.();
     return true;
   }
@@ -172,7 +175,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #collect(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
-    if (this.#bytes <= this.#limit) this.#chunks.push(chunk);
+    if (this.#whole !== undefined) chunk.copy(this.#whole, this.#bytes - chunk.length);
+    else if (this.#bytes <= this.#limit) this.#chunks.push(chunk);
     else if (this.#limit === MAX_ERROR_BYTES) {
       this.#end(undefined);
       this.#stop?.();
@@ -195,9 +199,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     if (this.#settled || this.#answer === undefined) return;
     this.#settle();
+    this.#resolve({ ...this.#answer, body: this.#body() });
+  }
+
+  #body(): Buffer {
     const [first] = this.#chunks;
-    const body = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ ...this.#answer, body });
+    if (this.#whole !== undefined) return this.#whole.subarray(0, this.#bytes);
+    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
   }
 
   #fail(error: Error): void {
@@ -212,13 +220,21 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** A buffer for a body that says it is large, within what is taken at all; smaller ones come in a chunk or two. */
+function bufferFor(length: string | undefined): Buffer | undefined {
+  const bytes = Number(length);
+  return bytes > LARGE && bytes <= MAX_BODY_BYTES ? Buffer.allocUnsafe(bytes) : undefined;
+}
+
 type Head = Pick<HttpAnswer, 'contentType' | 'sessionId' | 'challenge' | 'retryAfter' | 'location'> & {
   readonly encoding: string;
+  readonly length: string | undefined;
 };
 
 const WANTED: ReadonlyMap<string, keyof Head> = new Map([
   ['content-type', 'contentType'],
   ['content-encoding', 'encoding'],
+  ['content-length', 'length'],
   ['mcp-session-id', 'sessionId'],
   ['www-authenticate', 'challenge'],
   ['retry-after', 'retryAfter'],
@@ -231,6 +247,7 @@ function readHead(raw: readonly Buffer[]): Head {
   const head: { -readonly [K in keyof Head]: Head[K] } = {
     contentType: '',
     encoding: '',
+    length: undefined,
     sessionId: undefined,
     challenge: undefined,
     retryAfter: undefined,

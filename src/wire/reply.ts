@@ -39,11 +39,13 @@ export class Reply {
   readonly idText: string;
   readonly #scanned: Scanned;
   #isDisguised: boolean | undefined;
+  #mayHaveMeta: boolean | undefined;
 
   private constructor(bytes: Buffer, scanned: Scanned) {
     this.bytes = bytes;
     this.#scanned = scanned;
     this.isError = scanned.kind === 'error';
+    if (scanned.isPlain === true) this.#isDisguised = false;
     this.idText = scanned.id === undefined ? '' : bytes.toString('latin1', scanned.id.start, scanned.id.end);
   }
 
@@ -114,6 +116,11 @@ export class Reply {
   mentions(name: string): boolean {
     // Without the quote: it is the most frequent byte there is, and looking for it first costs most.
     return this.bytes.indexOf(name) >= 0 || this.#mayDisguise();
+  }
+
+  /** Whether a `_meta` may stand anywhere; asked several times over each result. */
+  get mayHaveMeta(): boolean {
+    return (this.#mayHaveMeta ??= this.mentions('_meta'));
   }
 
   /** Letters of a name may be written as escapes; hardly anyone does, and who does may have a reason. */

@@ -26,6 +26,8 @@ export interface Scanned {
   readonly id: Span | undefined;
   /** The result, error or params value; undefined when the message has none. */
   readonly payload: Span | undefined;
+  /** Set when it was seen that no letter is written as an escape. */
+  readonly isPlain?: true;
 }
 
 const MINUS = 0x2d;
@@ -98,7 +100,9 @@ function scanEnds(bytes: Buffer): Scanned | undefined {
   if (head.id === undefined) end = behindBlanks(bytes, bytes.lastIndexOf('"id"', before)) - 1;
   end = behindBlanks(bytes, end);
   if (bytes.toString('latin1', end - VERSION_MEMBER.length, end) === VERSION_MEMBER) end -= VERSION_MEMBER.length;
-  return closesValue(bytes[end - 1]) ? { kind: 'result', id, payload: { start: head.payload, end } } : undefined;
+  return closesValue(bytes[end - 1])
+    ? { kind: 'result', id, payload: { start: head.payload, end }, isPlain: true }
+    : undefined;
 }
 
 /** The members before a result that is an object or array; undefined when there is anything else. */
