@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../identity/caller.ts';
 import { ProxyError, toProxyError } from '../shared/errors.ts';
+import { LightAbort } from '../shared/light-abort.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { META_SUBSCRIPTION, MODERN_VERSION } from '../wire/era.ts';
 import { asciiJson, isJsonObject } from '../wire/reply.ts';
@@ -32,7 +33,6 @@ export interface McpEndpointDeps {
 export type McpEndpoint = (request: IncomingMessage, response: ServerResponse, route: McpRoute) => void;
 
 const TOOLS_CHANGED = eventOf('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
-const SESSION_UNKNOWN = new BadMessage(404, -32001, 'The session is not known; initialize again.');
 
 export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   const { authenticate, challenge, methods, sessions, listeners, logger, isStopping } = deps;
@@ -145,7 +145,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     if (typeof id !== 'string')
       throw new BadMessage(400, -32600, 'Initialize first, then send the Mcp-Session-Id with every request.', idText);
     const session = sessions.find(id, caller, route);
-    if (session === undefined) throw new BadMessage(404, SESSION_UNKNOWN.code, SESSION_UNKNOWN.message, idText);
+    if (session === undefined) throw new BadMessage(404, -32001, 'The session is not known; initialize again.', idText);
     checkLegacyVersion(request.headers['mcp-protocol-version'], session.version, idText);
     return session;
   };
@@ -176,7 +176,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
         incoming.idText,
       );
     }
-    const controller = new AbortController();
+    const controller = new LightAbort();
     const { idText } = incoming;
     (session === undefined ? undefined : (session.inFlight ??= new Map()))?.set(idText, controller);
     // Nobody can hear the answer any more, so the work for it ends as well.

@@ -4,6 +4,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { randomId, type TenantId } from '../shared/id.ts';
+import type { Abortable } from '../shared/light-abort.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import type { McpRoute } from './route.ts';
 
@@ -17,7 +18,7 @@ export interface Session {
   /** Epoch ms of the last request. */
   usedAt: number;
   /** Requests that can still be cancelled, by the text of their id. */
-  inFlight: Map<string, AbortController> | undefined;
+  inFlight: Map<string, Abortable> | undefined;
   /** Ends the GET stream, when one is open. */
   closeStream: (() => void) | undefined;
 }

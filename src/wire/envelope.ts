@@ -19,20 +19,29 @@ export interface Hop {
 /** Written anew on each hop, never carried over it. */
 const OF_ONE_HOP = new Set([META_VERSION, META_CLIENT_INFO, META_CAPABILITIES, 'progressToken']);
 
-/** What of the agent's `_meta` travels on, and what this hop adds; undefined when that is nothing. */
-function metaFor(id: number, meta: unknown, hop: Hop, wantsProgress: boolean): Record<string, unknown> | undefined {
-  const carried = isJsonObject(meta)
-    ? Object.entries(meta).filter(([key]) => !OF_ONE_HOP.has(key) && (hop.era === 'modern' || key !== META_LOG_LEVEL))
-    : [];
-  if (carried.length === 0 && !wantsProgress && hop.era === 'legacy') return undefined;
-  // From entries, so that a key called __proto__ stays a key.
-  const written: Record<string, unknown> = carried.length === 0 ? {} : Object.fromEntries(carried);
-  if (wantsProgress) written['progressToken'] = id;
-  if (hop.era === 'legacy') return written;
-  written[META_VERSION] = MODERN_VERSION;
-  written[META_CLIENT_INFO] = hop.client;
-  written[META_CAPABILITIES] = hop.capabilities;
-  return written;
+/** The members of `_meta`, as JSON text: what of the agent's travels on, then what this hop adds. */
+function metaMembers(id: number, meta: JsonObject | undefined, hop: Hop, wantsProgress: boolean): string[] {
+  const members: string[] = [];
+  for (const key in meta) {
+    const isCarried = !OF_ONE_HOP.has(key) && (hop.era === 'modern' || key !== META_LOG_LEVEL);
+    if (isCarried) members.push(`${JSON.stringify(key)}:${JSON.stringify(meta[key])}`);
+  }
+  if (wantsProgress) members.push(`"progressToken":${id}`);
+  if (hop.era === 'modern') {
+    const client = JSON.stringify(hop.client);
+    members.push(
+      `"${META_VERSION}":"${MODERN_VERSION}","${META_CLIENT_INFO}":${client},"${META_CAPABILITIES}":${JSON.stringify(hop.capabilities)}`,
+    );
+  }
+  return members;
+}
+
+/** The members of an object but for `_meta`, as JSON text; '' for none. */
+function membersWithoutMeta(params: JsonObject | undefined): string {
+  if (params === undefined) return '';
+  if (!('_meta' in params)) return JSON.stringify(params).slice(1, -1);
+  const { _meta: _, ...own } = params;
+  return JSON.stringify(own).slice(1, -1);
 }
 
 /** The whole message for the upstream, as JSON text. `id` doubles as progress token where one is wanted. */
@@ -44,9 +53,12 @@ export function writeRequest(
   wantsProgress: boolean,
 ): string {
   const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`;
-  const meta = metaFor(id, params?.['_meta'], hop, wantsProgress);
-  if (params === undefined && meta === undefined) return `${head}}`;
-  return `${head},"params":${JSON.stringify({ ...params, _meta: meta })}}`;
+  const meta = params?.['_meta'];
+  const carried = metaMembers(id, isJsonObject(meta) ? meta : undefined, hop, wantsProgress);
+  if (params === undefined && carried.length === 0) return `${head}}`;
+  const own = membersWithoutMeta(params);
+  if (carried.length === 0) return `${head},"params":{${own}}}`;
+  return `${head},"params":{${own}${own === '' ? '' : ','}"_meta":{${carried.join(',')}}}}`;
 }
 
 const TOKEN = /"progressToken"\s*:\s*(?:(\d+)(?![\d.eE])|"(\d+)")/;
