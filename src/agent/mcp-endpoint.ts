@@ -1,5 +1,5 @@
-// POST, GET and DELETE on the MCP routes: who asks, in which era, in which session, then the operation.
-// Nothing of a request is processed before its sender is known.
+// POST, GET and DELETE on the MCP routes: who asks, in which era and session, then the operation. Nothing
+// is processed before its sender is known.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../identity/caller.ts';
 import { ProxyError, toProxyError } from '../shared/errors.ts';

@@ -52,6 +52,8 @@ interface Selection {
   readonly chosen: readonly Registered[];
   /** Some of them show each principal their own list. */
   readonly isPersonal: boolean;
+  /** The view that everyone of the tenant shares, as last built; it lives as long as this reading of the servers. */
+  shared: Omit<Kept, 'version'> | undefined;
 }
 
 interface Kept {
@@ -64,13 +66,20 @@ interface Kept {
 export function createCatalog(deps: CatalogDeps): Catalog {
   const { registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs, clock } = deps;
   const selections = new WeakMap<TenantServers, Map<string | undefined, Selection>>();
-  const views = new LRUCache<string, Kept>({ maxSize: VIEW_BYTES, sizeCalculation: ({ view }) => view.bytes + 1_000 });
+  const personal = new LRUCache<string, Kept>({
+    maxSize: VIEW_BYTES,
+    sizeCalculation: ({ view }) => view.bytes + 1_000,
+  });
 
   const select = (servers: TenantServers, { only }: Scope): Selection => {
     const chosen = [...servers.byName.values()]
       .filter(({ server }) => (only === undefined || server.name === only) && (isInvalid(server) || server.enabled))
       .sort((a, b) => (a.server.name < b.server.name ? -1 : 1));
-    return { chosen, isPersonal: chosen.some(({ server }) => !isInvalid(server) && isPersonalList(server)) };
+    return {
+      chosen,
+      isPersonal: chosen.some(({ server }) => !isInvalid(server) && isPersonalList(server)),
+      shared: undefined,
+    };
   };
 
   /** Every call asks for it; it follows from the tenant's servers alone. */
@@ -129,18 +138,21 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   };
 
   const current = (caller: Caller, scope: Scope, servers: TenantServers): View | undefined => {
-    const { chosen, isPersonal } = selected(servers, scope);
+    const selection = selected(servers, scope);
+    const { chosen, isPersonal, shared } = selection;
     if (scope.only !== undefined && chosen.length === 0) return undefined;
-    const key = `${isPersonal ? caller.key : caller.tenantId}\u0000\u0000${scope.only ?? ''}`;
     const troubles = discovery.version(caller.tenantId);
-    const kept = views.get(key);
-    if (kept !== undefined && kept.version === servers.version && kept.troubles === troubles) return kept.view;
+    if (shared?.troubles === troubles) return shared.view;
+    const key = `${caller.key}\u0000\u0000${scope.only ?? ''}`;
+    const kept = isPersonal ? personal.get(key) : undefined;
+    if (kept?.version === servers.version && kept.troubles === troubles) return kept.view;
     const view = buildView(
       chosen.map((one) => standing(one, (server) => ownerFor(server, caller))),
       scope.only === undefined,
       self,
     );
-    views.set(key, { version: servers.version, troubles, view });
+    if (isPersonal) personal.set(key, { version: servers.version, troubles, view });
+    else selection.shared = { troubles, view };
     return view;
   };
 
