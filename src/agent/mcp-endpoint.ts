@@ -293,9 +293,6 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     } else if (request.method === 'POST') post(request, response, route);
     else if (request.method === 'GET') get(request, response, route);
     else if (request.method === 'DELETE') remove(request, response, route);
-    else {
-      request.resume();
-      notAllowed(response, 'POST, GET, DELETE');
-    }
+    else notAllowed(response, 'POST, GET, DELETE');
   };
 }

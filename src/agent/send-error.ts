@@ -16,5 +16,6 @@ export function sendError(
 }
 
 export function notAllowed(response: ServerResponse, allow: string): void {
+  response.req.resume();
   sendError(response, 405, { code: -32600, message: `Only ${allow} here.` }, 'null', ['allow', allow]);
 }
