@@ -36,7 +36,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL and its like have no place in a page
+  // NUL and its like have no place in a page
   return text
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '')
     .replace(/[&<>"'`]/g, (char) => ESCAPES[char] ?? '');

@@ -17,7 +17,7 @@ export function parseTenantId(text: string): TenantId | undefined {
 /** Undefined when empty, longer than 512 characters, or not well-formed printable text. */
 export function parsePrincipalId(text: string): PrincipalId | undefined {
   if (text === '' || text.length > 512 || text.trim() !== text) return undefined;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
+  // Control characters are what is refused here.
   return /[\u0000-\u001f\u007f]/.test(text) ? undefined : (text as PrincipalId);
 }
 

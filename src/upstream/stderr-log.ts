@@ -89,7 +89,7 @@ export class StderrLog {
 
 /** Control characters, line separators and bidirectional marks as `\uXXXX`. */
 function escapeControls(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
+  // Control characters are what is escaped here.
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
