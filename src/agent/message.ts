@@ -134,8 +134,7 @@ function checkedModern(incoming: Incoming, headers: IncomingHttpHeaders): Incomi
   const field = MIRRORED_NAME.get(method);
   if (field === undefined) return incoming;
   const name = headers['mcp-name'];
-  if (typeof name !== 'string' || decodeHeaderValue(latin1ToUtf8(name)) !== params[field])
-    throw mismatch('Mcp-Name', idText);
+  if (typeof name !== 'string' || !saysTheSame(name, params[field])) throw mismatch('Mcp-Name', idText);
   return incoming;
 }
 
@@ -144,6 +143,10 @@ const MIRRORED_NAME: ReadonlyMap<string, string> = new Map([
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ]);
+
+/** Equal as they stand is equal when read, too, unless the header is in Base64. */
+const saysTheSame = (header: string, value: unknown): boolean =>
+  (header === value && !header.startsWith('=?')) || decodeHeaderValue(latin1ToUtf8(header)) === value;
 
 const latin1ToUtf8 = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
 
