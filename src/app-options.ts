@@ -25,7 +25,7 @@ export interface AppOptions {
     readonly maxConnectionsPerTenant: number;
   };
   readonly allowLinkSignIn: boolean;
-  /** The operator's file as last read well; `onFileChange` is told how to say that it changed. */
+  /** The operator's file as last read well; `App.refresh` says that it changed. */
   readonly operatorFile: () => OperatorFile | undefined;
   readonly parentEnv: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

@@ -1,11 +1,11 @@
 // From the JSON of a PUT to what may be stored: checked in full, its literal secrets sealed.
 import { randomUUID } from 'node:crypto';
 import { parseDefinition } from '../catalog/definition.ts';
-import { isObject } from '../catalog/definition-shape.ts';
 import { openDefinition, type Seal, sealDefinition } from '../catalog/sealed-definition.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
+import { isJsonObject } from '../wire/reply.ts';
 import type { DefinitionRules } from './ports.ts';
 import { invalid, invalidAt } from './problem.ts';
 
@@ -22,7 +22,7 @@ export async function prepareDefinition(
   rules: DefinitionRules,
   registration: Registration,
 ): Promise<{ readonly sealed: unknown; readonly enabled: boolean }> {
-  if (!isObject(registration.definition)) throw invalidAt('$', 'must be an object');
+  if (!isJsonObject(registration.definition)) throw invalidAt('$', 'must be an object');
   const { seal, open } = rules.secretsOf(registration.tenantId, registration.name);
   const typed = new Map<string, string>();
   const draft = await sealOr422(registration, async (path, value) => {

@@ -1,5 +1,6 @@
 // The issuers whose signed tokens a tenant accepts.
 import { z } from 'zod';
+import { SIGNATURE_ALGORITHMS } from '../identity/signature-algorithms.ts';
 import type { Issuer } from '../identity/tenant-store.ts';
 import { line, orNull, parseBody, safeUrl } from './body.ts';
 import { pageOf, readPage } from './page.ts';
@@ -7,20 +8,6 @@ import type { AdminDeps } from './ports.ts';
 import { AdminProblem, conflict, invalidAt, notFound } from './problem.ts';
 import { type AdminRoute, type Answer, done, ok, type TenantRequest } from './route.ts';
 
-/** Asymmetric only: with a shared key everyone who verifies could also sign (T13). */
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-] as const;
 const DEFAULT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 const MAX_KEYS = 50;
 
@@ -45,7 +32,7 @@ const issuerSchema = z.strictObject({
   principalClaim: line(128).default('sub'),
   tenantClaim: orNull(line(128)),
   algorithms: z
-    .array(z.enum(ALGORITHMS))
+    .array(z.enum(SIGNATURE_ALGORITHMS))
     .min(1)
     .default([...DEFAULT_ALGORITHMS]),
 });

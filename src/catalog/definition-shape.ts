@@ -1,4 +1,6 @@
 // Reads one JSON object member by member and notes every problem with its path, never with a value.
+
+import { isJsonObject } from '../wire/reply.ts';
 import { didYouMean } from './near-miss.ts';
 import type { Problem } from './upstream-server.ts';
 
@@ -17,7 +19,7 @@ export class Shape {
 
   /** Undefined, with a problem noted, when the value is no object. */
   static of(value: unknown, path: string, problems: Problem[]): Shape | undefined {
-    if (isObject(value)) return new Shape(value, path, problems);
+    if (isJsonObject(value)) return new Shape(value, path, problems);
     problems.push({ path, message: 'must be an object' });
     return undefined;
   }
@@ -109,7 +111,7 @@ export class Shape {
   /** The names in a nested map, whatever else is wrong with it. */
   namesIn(name: string): readonly string[] {
     const value = this.#members.get(name);
-    return isObject(value) ? Object.keys(value) : [];
+    return isJsonObject(value) ? Object.keys(value) : [];
   }
 
   /** For restrictions, where null could mean "nothing" as well as "everything". */
@@ -127,10 +129,6 @@ export class Shape {
     this.#problems.push({ path, message });
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** RFC 9535 style. A name is cut where it stops looking like one: people paste `Name: secret` there. */

@@ -2,7 +2,7 @@
 // `credential.oauth.clientSecret` a text is stored as { "sealed": "<base64>" } and shown as { "sealed": true }.
 import { ProxyError } from '../shared/errors.ts';
 import { Secret } from '../shared/secret.ts';
-import { isObject } from './definition-shape.ts';
+import { isJsonObject } from '../wire/reply.ts';
 
 /** Gives base64. `path`, such as `headers.x-team`, is bound into what is sealed. */
 export type Seal = (path: string, value: string) => Promise<string>;
@@ -49,7 +49,7 @@ export async function openDefinition(definition: unknown, open: Open): Promise<u
 
 /** For showing. Rows written by hand may hold anything in these places, so anything there is covered. */
 export function maskDefinition(definition: unknown): unknown {
-  if (!isObject(definition)) return definition;
+  if (!isJsonObject(definition)) return definition;
   return mapMembers(definition, { headers: maskMap, env: maskMap, credential: maskCredential });
 }
 
@@ -59,7 +59,7 @@ export function hasLiteralSecrets(definition: unknown): boolean {
 }
 
 function isSealed(value: unknown): value is { readonly sealed: unknown } {
-  return isObject(value) && Object.hasOwn(value, 'sealed');
+  return isJsonObject(value) && Object.hasOwn(value, 'sealed');
 }
 
 function refusal(path: string, why: string): ProxyError {
@@ -75,10 +75,10 @@ const CLIENT_SECRET = 'credential.oauth.clientSecret';
 
 function secretsIn(definition: unknown): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
-  if (!isObject(definition)) return found;
+  if (!isJsonObject(definition)) return found;
   for (const map of ['headers', 'env'] as const) {
     const members = definition[map];
-    if (isObject(members)) for (const [name, value] of Object.entries(members)) found.set(pathOf(map, name), value);
+    if (isJsonObject(members)) for (const [name, value] of Object.entries(members)) found.set(pathOf(map, name), value);
   }
   const secret = oauthOf(definition)?.['clientSecret'];
   return secret === undefined ? found : found.set(CLIENT_SECRET, secret);
@@ -86,16 +86,16 @@ function secretsIn(definition: unknown): ReadonlyMap<string, unknown> {
 
 function oauthOf(definition: Members): Members | undefined {
   const credential = definition['credential'];
-  const oauth = isObject(credential) ? credential['oauth'] : undefined;
-  return isObject(oauth) ? oauth : undefined;
+  const oauth = isJsonObject(credential) ? credential['oauth'] : undefined;
+  return isJsonObject(oauth) ? oauth : undefined;
 }
 
 async function replaceSecrets(definition: unknown, replace: Replace): Promise<unknown> {
-  if (!isObject(definition)) return definition;
+  if (!isJsonObject(definition)) return definition;
   const replaced = new Map<string, unknown>();
   for (const [path, value] of secretsIn(definition)) replaced.set(path, await replace(path, value));
   const fill = (map: 'headers' | 'env') => (value: unknown) =>
-    isObject(value) ? mapAll(value, (name) => replaced.get(pathOf(map, name))) : value;
+    isJsonObject(value) ? mapAll(value, (name) => replaced.get(pathOf(map, name))) : value;
   const credential = (value: unknown): unknown =>
     within(value, 'oauth', (oauth) => within(oauth, 'clientSecret', () => replaced.get(CLIENT_SECRET)));
   return mapMembers(definition, { headers: fill('headers'), env: fill('env'), credential });
@@ -103,7 +103,7 @@ async function replaceSecrets(definition: unknown, replace: Replace): Promise<un
 
 /** Where this definition's secrets go. Text is enough: another spelling only means typing the secret again. */
 function destination(definition: unknown): string {
-  if (!isObject(definition)) return '';
+  if (!isJsonObject(definition)) return '';
   const { url } = definition;
   const origin = typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : url;
   const oauth = oauthOf(definition);
@@ -119,19 +119,19 @@ const MASK = { sealed: true } as const;
 
 function maskMap(value: unknown): unknown {
   if (value === null) return value;
-  return isObject(value) ? mapAll(value, () => MASK) : MASK;
+  return isJsonObject(value) ? mapAll(value, () => MASK) : MASK;
 }
 
 function maskCredential(value: unknown): unknown {
   if (value === null) return value;
-  if (!isObject(value)) return MASK;
+  if (!isJsonObject(value)) return MASK;
   return within(value, 'oauth', (oauth) =>
-    isObject(oauth) || oauth === null ? within(oauth, 'clientSecret', () => MASK) : MASK,
+    isJsonObject(oauth) || oauth === null ? within(oauth, 'clientSecret', () => MASK) : MASK,
   );
 }
 
 function within(value: unknown, name: string, change: (member: unknown) => unknown): unknown {
-  return isObject(value) ? mapMembers(value, { [name]: change }) : value;
+  return isJsonObject(value) ? mapMembers(value, { [name]: change }) : value;
 }
 
 /** A copy with the named members changed where they exist; `fromEntries` cannot be led into a prototype. */

@@ -1,4 +1,5 @@
 // Takes a signed token apart without believing it: its form, and the claims it would make.
+import { isJsonObject } from '../wire/reply.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -18,12 +19,8 @@ function isCanonicalBase64url(part: string): boolean {
 function parseObject(json: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,22 +4,9 @@ import type { Clock } from '../shared/clock.ts';
 import { describeError } from '../shared/logger.ts';
 import type { JwksSource } from './jwks-source.ts';
 import { refusal } from './refusal.ts';
+import { SIGNATURE_ALGORITHMS } from './signature-algorithms.ts';
 import type { Issuer } from './tenant-store.ts';
 
-/** Signatures anyone can check and only the issuer can make. No HMAC: its secret would be shared with us. */
-const ASYMMETRIC = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 export const TOLERANCE_S = 30;
 export const MAX_AGE_S = 24 * 60 * 60;
 
@@ -81,7 +68,9 @@ function unlessSignature(error: unknown): undefined {
 
 /** An issuer that names none gets all; one that names only others gets none, and so no token passes. */
 function allowedAlgorithms({ algorithms }: Issuer): string[] {
-  return algorithms.length === 0 ? ASYMMETRIC : ASYMMETRIC.filter((one) => algorithms.includes(one));
+  return algorithms.length === 0
+    ? [...SIGNATURE_ALGORITHMS]
+    : SIGNATURE_ALGORITHMS.filter((one) => algorithms.includes(one));
 }
 
 /** The library's error carries the claims; only its code and the claim's name go on. */

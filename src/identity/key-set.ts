@@ -1,6 +1,6 @@
 // A JSON Web Key Set from outside, reduced to public signature keys.
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
-import { isObject } from './jwt-form.ts';
+import { isJsonObject } from '../wire/reply.ts';
 
 const MAX_KEYS = 100;
 /** No `oct`: a symmetric key in a public document is known to everyone. No `d`: we have no use for private keys. */
@@ -9,9 +9,9 @@ const MEMBERS = ['kty', 'kid', 'alg', 'use', 'crv', 'n', 'e', 'x', 'y'] as const
 
 /** Throws for anything but a set of at most 100 keys; single keys of a form we do not know are left out. */
 export function parseKeySet(value: unknown): JWTVerifyGetKey {
-  const keys = isObject(value) ? value['keys'] : undefined;
+  const keys = isJsonObject(value) ? value['keys'] : undefined;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new Error('not a key set of at most 100 keys');
-  return createLocalJWKSet({ keys: keys.filter(isObject).filter(isPublicSignatureKey).map(toPublicKey) });
+  return createLocalJWKSet({ keys: keys.filter(isJsonObject).filter(isPublicSignatureKey).map(toPublicKey) });
 }
 
 function isPublicSignatureKey(key: Readonly<Record<string, unknown>>): boolean {

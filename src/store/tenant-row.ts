@@ -1,6 +1,7 @@
 // What the JSON columns of tenants and issuers say, checked again, for people write them by hand too.
 import type { Issuer, SignIn, Tenant } from '../identity/tenant-store.ts';
 import { ProxyError } from '../shared/errors.ts';
+import { isJsonObject } from '../wire/reply.ts';
 
 /** Throws rather than guesses: to fall back to another way of signing in would open a door. */
 export function parseSignIn(column: unknown): SignIn {
@@ -32,5 +33,5 @@ export function parseJwks(column: unknown): Issuer['jwks'] {
 }
 
 function toRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  return isJsonObject(value) ? { ...value } : {};
 }
