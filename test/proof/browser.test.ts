@@ -98,7 +98,9 @@ describe.skipIf(!hasBrowser)('in a real browser (skipped where /usr/bin/chromium
     await page.goTo(await askForLink());
     await expectText('Connect Issue Tracker');
     expect(await page.text()).toContain(new URL(upstream.url).host);
-    expect(await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')).toBe('512px');
+    // The text is there before the stylesheet has arrived.
+    const width = () => page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth');
+    await expect.poll(width, { timeout: 10_000 }).toBe('512px');
     await page.type('wrong-key');
     await page.pressEnter();
     await expectText('did not accept this key');
