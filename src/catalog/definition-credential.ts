@@ -26,12 +26,14 @@ const MEANT = {
   scopes: 'oauth.scopes',
   clientId: 'oauth.clientId',
   clientSecret: 'oauth.clientSecret',
+  initialAccessToken: 'oauth.initialAccessToken',
 };
 const OAUTH_URLS = ['issuer', 'authorizationEndpoint', 'tokenEndpoint'] as const;
 const OAUTH_MEMBERS = [
   'scopes',
   'clientId',
   'clientSecret',
+  'initialAccessToken',
   ...OAUTH_URLS,
   'authorizationParams',
   'resource',
@@ -103,13 +105,16 @@ function readEnvPlacement(shape: Shape, root: Shape): Placement {
   return { header: '', scheme: '', env };
 }
 
-function readOauth(shape: Shape, kind: Kind | undefined): Pick<CredentialSpec, 'oauth' | 'clientSecret'> {
+type OauthParts = Pick<CredentialSpec, 'oauth' | 'clientSecret' | 'initialAccessToken'>;
+
+function readOauth(shape: Shape, kind: Kind | undefined): OauthParts {
   const oauth = shape.member('oauth');
-  if (oauth === undefined) return { oauth: {}, clientSecret: undefined };
+  if (oauth === undefined) return { oauth: {}, clientSecret: undefined, initialAccessToken: undefined };
   if (kind === 'secret' && shape.has('oauth')) shape.refuse('oauth', 'does not go with kind "secret"');
   oauth.refuseUnknown(OAUTH_MEMBERS, { scope: 'scopes', audience: 'resource' });
   const clientSecret = oauth.text('clientSecret', visibleTextProblem);
   if (clientSecret !== undefined && !oauth.has('clientId')) oauth.refuse('clientId', 'is needed with "clientSecret"');
+  const initialAccessToken = oauth.text('initialAccessToken', visibleTextProblem);
   return {
     oauth: withoutUndefined({
       scopes: oauth.texts('scopes', 100, scopeProblem),
@@ -120,6 +125,7 @@ function readOauth(shape: Shape, kind: Kind | undefined): Pick<CredentialSpec, '
       allowMissingPkceMetadata: oauth.flag('allowMissingPkceMetadata'),
     }),
     clientSecret: clientSecret === undefined ? undefined : new Secret(clientSecret),
+    initialAccessToken: initialAccessToken === undefined ? undefined : new Secret(initialAccessToken),
   };
 }
 

@@ -1,5 +1,5 @@
-// Keeps literal secrets of a definition out of the table and out of every answer: in `headers`, `env` and
-// `credential.oauth.clientSecret` a text is stored as { "sealed": "<base64>" } and shown as { "sealed": true }.
+// Keeps literal secrets of a definition out of the table and out of every answer: in `headers`, `env` and the
+// secrets of `credential.oauth` a text is stored as { "sealed": "<base64>" } and shown as { "sealed": true }.
 import { ProxyError } from '../shared/errors.ts';
 import { Secret } from '../shared/secret.ts';
 import { isJsonObject } from '../wire/reply.ts';
@@ -71,7 +71,9 @@ function pathOf(map: 'headers' | 'env', name: string): string {
   return `${map}.${map === 'headers' ? name.toLowerCase() : name}`;
 }
 
-const CLIENT_SECRET = 'credential.oauth.clientSecret';
+const OAUTH_SECRETS = ['clientSecret', 'initialAccessToken'] as const;
+
+const oauthPath = (name: (typeof OAUTH_SECRETS)[number]): string => `credential.oauth.${name}`;
 
 function secretsIn(definition: unknown): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
@@ -80,8 +82,9 @@ function secretsIn(definition: unknown): ReadonlyMap<string, unknown> {
     const members = definition[map];
     if (isJsonObject(members)) for (const [name, value] of Object.entries(members)) found.set(pathOf(map, name), value);
   }
-  const secret = oauthOf(definition)?.['clientSecret'];
-  return secret === undefined ? found : found.set(CLIENT_SECRET, secret);
+  const oauth = oauthOf(definition);
+  for (const name of OAUTH_SECRETS) if (oauth?.[name] !== undefined) found.set(oauthPath(name), oauth[name]);
+  return found;
 }
 
 function oauthOf(definition: Members): Members | undefined {
@@ -97,7 +100,7 @@ async function replaceSecrets(definition: unknown, replace: Replace): Promise<un
   const fill = (map: 'headers' | 'env') => (value: unknown) =>
     isJsonObject(value) ? mapAll(value, (name) => replaced.get(pathOf(map, name))) : value;
   const credential = (value: unknown): unknown =>
-    within(value, 'oauth', (oauth) => within(oauth, 'clientSecret', () => replaced.get(CLIENT_SECRET)));
+    within(value, 'oauth', (oauth) => withOauthSecrets(oauth, (name) => replaced.get(oauthPath(name))));
   return mapMembers(definition, { headers: fill('headers'), env: fill('env'), credential });
 }
 
@@ -126,8 +129,12 @@ function maskCredential(value: unknown): unknown {
   if (value === null) return value;
   if (!isJsonObject(value)) return MASK;
   return within(value, 'oauth', (oauth) =>
-    isJsonObject(oauth) || oauth === null ? within(oauth, 'clientSecret', () => MASK) : MASK,
+    isJsonObject(oauth) || oauth === null ? withOauthSecrets(oauth, () => MASK) : MASK,
   );
+}
+
+function withOauthSecrets(oauth: unknown, change: (name: (typeof OAUTH_SECRETS)[number]) => unknown): unknown {
+  return OAUTH_SECRETS.reduce((changed, name) => within(changed, name, () => change(name)), oauth);
 }
 
 function within(value: unknown, name: string, change: (member: unknown) => unknown): unknown {

@@ -29,9 +29,11 @@ export interface CredentialSpec {
   readonly env: string | undefined;
   readonly label: string | undefined;
   readonly help: string | undefined;
-  /** As registered, `clientSecret` taken out; its use comes with upstream OAuth. */
+  /** As registered, its secrets taken out. */
   readonly oauth: Readonly<Record<string, unknown>>;
   readonly clientSecret: Secret | undefined;
+  /** For registration only, where the endpoint takes nobody else (RFC 7591 §3). */
+  readonly initialAccessToken: Secret | undefined;
 }
 
 export interface UpstreamServer {

@@ -1,112 +1,70 @@
-// Finds the credential that a call goes out with, or says where its person can sign in. Answers from
-// memory on the warm path; memory is dropped by notice and compared with the database each minute.
+// Finds the credential that a call goes out with, renewed when it is due, or says where its person can sign
+// in. Answers from memory on the warm path.
 import { LRUCache } from 'lru-cache';
 import { bindingOf } from '../catalog/binding.ts';
 import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts';
-import type { ChangeFeed } from '../shared/changes.ts';
+import type { Clock } from '../shared/clock.ts';
 import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
-import type { PrincipalId, ServerId, TenantId } from '../shared/id.ts';
-import { describeError, type Logger } from '../shared/logger.ts';
-import type { Secret } from '../shared/secret.ts';
-import { SingleFlight } from '../shared/single-flight.ts';
+import type { PrincipalId } from '../shared/id.ts';
 import { type Credential, type Owner, ownerKey } from './credential.ts';
-import { type CredentialStore, credentialKey } from './credential-store.ts';
-import { credentialContext } from './keep-secret.ts';
-import type { Tickets } from './tickets.ts';
-import type { Vault } from './vault.ts';
+import { credentialKey } from './credential-store.ts';
+import { isExpired, renewalDueAt } from './grant.ts';
+import type { Kept, KeptCredentials, Opened } from './kept-credentials.ts';
+import { isOfOurOwn } from './obtain-tokens.ts';
+import { notNow, type Renewer } from './renewer.ts';
+import type { SignInWish, Tickets } from './tickets.ts';
 
 export interface CredentialBroker {
   /**
    * The credential for this server, on behalf of `principalId`; undefined when there is none. A
-   * principal is only looked at where the credential is a person's own.
+   * principal is only looked at where the credential is a person's own. Rejects with
+   * `upstream_unavailable` when it has to be renewed and cannot be now; `signal` ends the wait for that.
    */
   find(
     server: UpstreamServer,
     principalId: PrincipalId | undefined,
+    signal?: AbortSignal,
   ): Credential | undefined | Promise<Credential | undefined>;
   /** As `find`, from the database: before a person is asked, for they may have signed in on another node just now. */
-  look(server: UpstreamServer, principalId: PrincipalId | undefined): Promise<Credential | undefined>;
-  /** A version newer than the one that was refused, read from the database; undefined when there is none. */
-  newerThan(server: UpstreamServer, refused: Credential): Promise<Credential | undefined>;
+  look(
+    server: UpstreamServer,
+    principalId: PrincipalId | undefined,
+    signal?: AbortSignal,
+  ): Promise<Credential | undefined>;
+  /**
+   * A version newer than the one that was refused: from the database, or from one renewal. Undefined when
+   * only a new sign-in helps; rejects as `find` does.
+   */
+  afterRefusal(server: UpstreamServer, refused: Credential, signal?: AbortSignal): Promise<Credential | undefined>;
   /** Remembers that the server did not take this version, so that nobody is told they are connected by it. */
   refused(server: UpstreamServer, credential: Credential): void;
   /** Whether this version was refused the last time it was tried here. */
   isRefused(server: UpstreamServer, credential: Credential): boolean;
+  /** The scopes that the grant behind this credential was asked for with; undefined when it is no grant. */
+  scopesOf(server: UpstreamServer, credential: Credential): readonly string[] | undefined;
   /** The error that asks this person to sign in, or says what an admin has to do. */
-  askSignIn(server: UpstreamServer, principalId: PrincipalId): Promise<ProxyError>;
-  /** Stops listening for changes. */
-  close(): void;
+  askSignIn(server: UpstreamServer, principalId: PrincipalId, wish?: SignInWish): Promise<ProxyError>;
 }
 
 export interface BrokerDeps {
-  readonly credentials: Pick<CredentialStore, 'find' | 'versions'>;
-  readonly vault: Pick<Vault, 'open'>;
+  readonly kept: KeptCredentials;
+  readonly renewer: Pick<Renewer, 'renew'>;
   readonly tickets: Pick<Tickets, 'issue'>;
-  readonly changes: ChangeFeed;
-  readonly logger: Logger;
+  readonly clock: Clock;
 }
 
-interface Kept {
-  readonly tenantId: TenantId;
-  readonly serverId: ServerId;
-  readonly owner: string;
-  /** Undefined: the database holds none. Remembered too, so that asking again costs nothing. */
-  readonly stored: { readonly version: string; readonly binding: string; readonly secret: Secret } | undefined;
-}
-
-const REMEMBERED = 100_000;
 const REFUSED = 10_000;
-const COMPARED_AT_ONCE = 1_000;
+const QUIET = 10_000;
+/** A grant that cannot be renewed but still is good is not tried with every call. */
+const QUIET_MS = 30_000;
 const NONE: Credential = { kind: 'none' };
 
-export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
-  const { credentials, vault, tickets, changes, logger } = deps;
-  const kept = new LRUCache<string, Kept>({ max: REMEMBERED });
+export function createCredentialBroker({ kept, renewer, tickets, clock }: BrokerDeps): CredentialBroker {
   const refusals = new LRUCache<string, string>({ max: REFUSED });
-  const loads = new SingleFlight<Kept>();
+  /** Version and time until which its renewal is left alone. */
+  const quiet = new LRUCache<string, { readonly version: string; readonly until: number }>({ max: QUIET });
   // Fingerprints are asked for with every call.
   const bindings = new WeakMap<UpstreamServer, string>();
-  // A change heard while a row is being read makes what was read doubtful; it is used but not kept.
-  let epoch = 0;
-
-  const load = async (server: UpstreamServer, owner: string): Promise<Kept> => {
-    const before = epoch;
-    const row = await credentials.find(server.tenantId, server.id, owner);
-    const stored =
-      row === undefined
-        ? undefined
-        : {
-            version: row.version,
-            binding: row.binding,
-            secret: await vault.open(server.tenantId, credentialContext(server.id, owner, row.binding), row.sealed),
-          };
-    const entry = { tenantId: server.tenantId, serverId: server.id, owner, stored };
-    if (before === epoch) kept.set(credentialKey(entry), entry);
-    return entry;
-  };
-
-  const compareAll = async (): Promise<void> => {
-    const entries = [...kept.entries()];
-    for (let i = 0; i < entries.length; i += COMPARED_AT_ONCE) {
-      const part = entries.slice(i, i + COMPARED_AT_ONCE);
-      const current = await credentials.versions(part.map(([, entry]) => entry));
-      for (const [key, entry] of part) {
-        if (current.get(key) !== entry.stored?.version && kept.peek(key) === entry) kept.delete(key);
-      }
-    }
-  };
-
-  const unsubscribe = changes.subscribe((change) => {
-    if (change.kind === 'credentials') {
-      epoch++;
-      kept.delete(
-        credentialKey({ tenantId: change.tenantId, serverId: change.serverId as ServerId, owner: change.owner }),
-      );
-    } else if (change.kind === 'resync') {
-      epoch++;
-      compareAll().catch((error: unknown) => logger.warn({ error: describeError(error) }, 'credentials not compared'));
-    }
-  });
 
   const bindingFor = (server: UpstreamServer): string => {
     let binding = bindings.get(server);
@@ -114,47 +72,95 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
     return binding;
   };
 
-  const usable = (server: UpstreamServer, owner: Owner, entry: Kept): Credential | undefined => {
-    // A credential given for another place (origin, header, command) is never sent to this one.
-    if (entry.stored === undefined || entry.stored.binding !== bindingFor(server)) return undefined;
-    return { kind: 'static', owner, version: entry.stored.version, secret: entry.stored.secret };
+  /** What may go out to this server at all: never what was given for another place (origin, header, command). */
+  const meantFor = (server: UpstreamServer, { opened }: Kept): Opened | undefined =>
+    opened === undefined || opened.binding !== bindingFor(server) ? undefined : opened;
+
+  /** Ready to be sent as it is; 'due' when it has to be renewed, or asked for, first. */
+  const ready = (server: UpstreamServer, owner: Owner, opened: Opened | undefined): Credential | undefined | 'due' => {
+    if (opened === undefined) return isOfOurOwn(server) ? 'due' : undefined;
+    const { content } = opened;
+    if (content.kind === 'secret' || clock.now() < renewalDueAt(content.grant)) return toCredential(owner, opened);
+    if (isExpired(content.grant, clock.now()))
+      return content.grant.refreshToken === undefined && !isOfOurOwn(server) ? undefined : 'due';
+    const rest = quiet.get(keyOf(server, owner));
+    const isLeftAlone = rest?.version === opened.version && clock.now() < rest.until;
+    const isRenewable = content.grant.refreshToken !== undefined || isOfOurOwn(server);
+    return isLeftAlone || !isRenewable ? toCredential(owner, opened) : 'due';
+  };
+
+  const renewed = async (
+    server: UpstreamServer,
+    owner: Owner,
+    opened: Opened | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Credential | undefined> => {
+    const result = await renewer.renew(server, owner, opened, 'due', signal);
+    if (result.kind === 'renewed') return toCredential(owner, result.opened);
+    // Due is not over: it is used as long as it lasts.
+    if (opened?.content.kind === 'grant' && !isExpired(opened.content.grant, clock.now())) {
+      quiet.set(keyOf(server, owner), { version: opened.version, until: clock.now() + QUIET_MS });
+      return toCredential(owner, opened);
+    }
+    if (result.kind === 'later') throw notNow(server, result);
+    return undefined;
+  };
+
+  const settle = (
+    server: UpstreamServer,
+    owner: Owner,
+    entry: Kept,
+    signal: AbortSignal | undefined,
+  ): Credential | undefined | Promise<Credential | undefined> => {
+    const opened = meantFor(server, entry);
+    const found = ready(server, owner, opened);
+    return found === 'due' ? renewed(server, owner, opened, signal) : found;
   };
 
   return {
-    find(server, principalId) {
+    find(server, principalId, signal) {
       const owner = ownerOf(server, principalId);
       if (owner === 'nobody') return NONE;
       if (owner === undefined) return undefined;
       const whose = ownerKey(owner);
-      const key = credentialKey({ tenantId: server.tenantId, serverId: server.id, owner: whose });
-      const entry = kept.get(key);
-      if (entry !== undefined) return usable(server, owner, entry);
-      // Whoever asks after a change must not be given what was read before it.
-      return loads
-        .run(`${epoch}\u0000${key}`, () => load(server, whose))
-        .then((loaded) => usable(server, owner, loaded));
+      const entry = kept.get(server, whose);
+      if (entry !== undefined) return settle(server, owner, entry, signal);
+      return kept.find(server, whose).then((loaded) => settle(server, owner, loaded, signal));
     },
 
-    async look(server, principalId) {
+    async look(server, principalId, signal) {
       const owner = ownerOf(server, principalId);
       if (owner === 'nobody') return NONE;
-      return owner === undefined ? undefined : usable(server, owner, await load(server, ownerKey(owner)));
+      return owner === undefined ? undefined : settle(server, owner, await kept.load(server, ownerKey(owner)), signal);
+    },
+
+    async afterRefusal(server, refused, signal) {
+      if (refused.kind === 'none') return undefined;
+      const { owner, version } = refused;
+      const opened = meantFor(server, await kept.load(server, ownerKey(owner)));
+      if (opened === undefined) return undefined;
+      if (opened.version !== version) return toCredential(owner, opened);
+      if (opened.content.kind === 'secret') return undefined;
+      const result = await renewer.renew(server, owner, opened, 'refused', signal);
+      if (result.kind === 'later') throw notNow(server, result);
+      return result.kind === 'renewed' ? toCredential(owner, result.opened) : undefined;
     },
 
     refused(server, credential) {
-      if (credential.kind === 'static') refusals.set(refusalKey(server, credential), credential.version);
+      if (credential.kind === 'static') refusals.set(keyOf(server, credential.owner), credential.version);
     },
     isRefused: (server, credential) =>
-      credential.kind === 'static' && refusals.get(refusalKey(server, credential)) === credential.version,
+      credential.kind === 'static' && refusals.get(keyOf(server, credential.owner)) === credential.version,
 
-    async newerThan(server, refused) {
-      if (refused.kind === 'none') return undefined;
-      const entry = await load(server, ownerKey(refused.owner));
-      const found = usable(server, refused.owner, entry);
-      return found?.kind === 'static' && found.version !== refused.version ? found : undefined;
+    scopesOf(server, credential) {
+      if (credential.kind === 'none') return undefined;
+      const opened = kept.get(server, ownerKey(credential.owner))?.opened;
+      return opened?.version === credential.version && opened.content.kind === 'grant'
+        ? opened.content.grant.scopes
+        : undefined;
     },
 
-    async askSignIn(server, principalId) {
+    async askSignIn(server, principalId, wish) {
       if (!needsPerson(server)) {
         const what =
           server.credential === undefined
@@ -162,11 +168,18 @@ export function createCredentialBroker(deps: BrokerDeps): CredentialBroker {
             : 'has no working credential';
         return new ProxyError('upstream_unavailable', `${server.name} ${what}; an admin has to set it.`);
       }
-      const link = await tickets.issue(server.tenantId, principalId, server);
+      const link = await tickets.issue(server.tenantId, principalId, server, wish);
       return new SignInRequiredError(server.name, link.url, link.expiresAt);
     },
+  };
+}
 
-    close: unsubscribe,
+function toCredential(owner: Owner, { version, content }: Opened): Credential {
+  return {
+    kind: 'static',
+    owner,
+    version,
+    secret: content.kind === 'secret' ? content.secret : content.grant.accessToken,
   };
 }
 
@@ -177,5 +190,5 @@ function ownerOf(server: UpstreamServer, principalId: PrincipalId | undefined): 
   return principalId === undefined ? undefined : { kind: 'principal', principalId };
 }
 
-const refusalKey = ({ tenantId, id }: UpstreamServer, { owner }: Extract<Credential, { kind: 'static' }>): string =>
+const keyOf = ({ tenantId, id }: UpstreamServer, owner: Owner): string =>
   credentialKey({ tenantId, serverId: id, owner: ownerKey(owner) });

@@ -6,7 +6,7 @@ import { ProxyError } from '../shared/errors.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import type { Secret } from '../shared/secret.ts';
 import { type Owner, ownerKey } from './credential.ts';
-import type { CredentialStore } from './credential-store.ts';
+import type { CredentialKind, CredentialStore } from './credential-store.ts';
 import { parseSecretValue } from './secret-value.ts';
 import type { Vault } from './vault.ts';
 
@@ -23,9 +23,14 @@ export interface SecretKeeperDeps {
   readonly clock: Clock;
 }
 
-/** What a credential is sealed to; whoever opens one uses the same, with the binding the server has now (T11). */
-export function credentialContext(serverId: ServerId, owner: string, binding: string): readonly string[] {
-  return ['credential', serverId, owner, binding];
+/** What a credential is sealed to; whoever opens one uses the same (T11, T22). */
+export function credentialContext(
+  kind: CredentialKind,
+  serverId: ServerId,
+  owner: string,
+  binding: string,
+): readonly string[] {
+  return [kind === 'secret' ? 'credential' : 'grant', serverId, owner, binding];
 }
 
 /** The text as it would be sent to this server. */
@@ -43,9 +48,9 @@ export function createSecretKeeper({ vault, credentials, clock }: SecretKeeperDe
       const { tenantId, id: serverId } = server;
       const key = ownerKey(owner);
       const binding = bindingOf(server);
-      const sealed = await vault.seal(tenantId, credentialContext(serverId, key, binding), secret.reveal());
+      const sealed = await vault.seal(tenantId, credentialContext('secret', serverId, key, binding), secret.reveal());
       const version = await credentials.put(
-        { tenantId, serverId, owner: key, kind: 'secret', binding, sealed },
+        { tenantId, serverId, owner: key, kind: 'secret', binding, sealed, details: {} },
         clock.now(),
       );
       return { version };

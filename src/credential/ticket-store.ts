@@ -9,6 +9,10 @@ export interface Ticket {
   readonly serverId: ServerId;
   /** The server's credential binding when the link was made; a later edit makes the link stale. */
   readonly binding: string;
+  /** The WWW-Authenticate that the server refused a call with, where there was one: it says where to sign in. */
+  readonly challenge: string | undefined;
+  /** Asked for beside what is asked for anyway: what a call was refused for lack of. */
+  readonly scopes: readonly string[];
   /** Epoch milliseconds. */
   readonly expiresAt: number;
 }

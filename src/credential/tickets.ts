@@ -14,6 +14,7 @@ const REUSE_MS = 5 * 60_000;
 /** Of one person, for all servers; each node hands out its own. */
 const MAX_OPEN = 50;
 const MAX_REMEMBERED = 10_000;
+const MAX_CHALLENGE = 8 * 1024;
 /** What `randomId` gives; nothing else needs a look into the store. */
 const TICKET_TEXT = /^[A-Za-z0-9_-]{43}$/;
 
@@ -23,9 +24,15 @@ export interface SignInLink {
   readonly expiresAt: number;
 }
 
+/** What the refusal that led to the link said, for the sign-in to go by. */
+export interface SignInWish {
+  readonly challenge?: string | undefined;
+  readonly scopes?: readonly string[];
+}
+
 export interface Tickets {
   /** Gives the last link again while it is good; throws `rate_limited` when too many are open. */
-  issue(tenantId: TenantId, principalId: PrincipalId, server: UpstreamServer): Promise<SignInLink>;
+  issue(tenantId: TenantId, principalId: PrincipalId, server: UpstreamServer, wish?: SignInWish): Promise<SignInLink>;
   /** Unused and unexpired, else undefined. */
   find(text: string): Promise<Ticket | undefined>;
   /** True for one caller only, on whichever node. */
@@ -58,7 +65,7 @@ export function createTickets({ store, clock, publicUrl }: TicketsDeps): Tickets
     return isOpen ? issued : undefined;
   };
 
-  const create = async (ticket: Pick<Ticket, 'tenantId' | 'principalId' | 'serverId' | 'binding'>): Promise<Issued> => {
+  const create = async (ticket: Omit<Ticket, 'hash' | 'expiresAt'>): Promise<Issued> => {
     const open = await store.countOpen(ticket.tenantId, ticket.principalId, clock.now());
     if (open >= MAX_OPEN) throw tooMany();
     const issued = { text: randomId(), expiresAt: clock.now() + LIFE_MS };
@@ -75,9 +82,16 @@ export function createTickets({ store, clock, publicUrl }: TicketsDeps): Tickets
   };
 
   return {
-    async issue(tenantId, principalId, server) {
-      const ticket = { tenantId, principalId, serverId: server.id, binding: bindingOf(server) };
-      const key = JSON.stringify([tenantId, principalId, ticket.serverId, ticket.binding]);
+    async issue(tenantId, principalId, server, { challenge, scopes = [] } = {}) {
+      const ticket = {
+        tenantId,
+        principalId,
+        serverId: server.id,
+        binding: bindingOf(server),
+        challenge: challenge?.slice(0, MAX_CHALLENGE),
+        scopes,
+      };
+      const key = JSON.stringify([tenantId, principalId, ticket.serverId, ticket.binding, ticket.challenge, scopes]);
       const { text, expiresAt } = await issuing.run(
         key,
         async () => (await stillGood(key)) ?? remember(key, await create(ticket)),

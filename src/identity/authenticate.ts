@@ -2,16 +2,19 @@
 // same object at once; only the first sight of one waits.
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { PrincipalId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
+import type { Secret } from '../shared/secret.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { choosePrincipal, toActingKey } from './act-for.ts';
 import { createApiKeyVerifier } from './api-key-verifier.ts';
 import { parseBearer } from './bearer.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, callerKey } from './caller.ts';
 import { createInternCaller } from './intern-caller.ts';
 import { createJwksSource, type FetchJson } from './jwks-source.ts';
 import { createJwtVerifier } from './jwt-verifier.ts';
 import { isRefusal, refusal } from './refusal.ts';
+import { SubjectTokens } from './subject-tokens.ts';
 import type { AgentKeyStore, IssuerStore, TenantStore } from './tenant-store.ts';
 import { TokenMemory } from './token-memory.ts';
 import type { Verdict } from './verdict.ts';
@@ -41,6 +44,11 @@ export interface AuthenticationRequest {
 export interface Authenticator {
   /** Throws or rejects with `unauthenticated`, `invalid_request` or `insufficient_scope`; other errors are ours. */
   authenticate(request: AuthenticationRequest): Caller | Promise<Caller>;
+  /**
+   * The signed token that this principal last came with, while it is good; for servers that take it in
+   * exchange for one of theirs, and nothing else (RFC 8693).
+   */
+  subjectTokenOf(tenantId: TenantId, principalId: PrincipalId): Secret | undefined;
   /** Stops listening for changes; nothing may be asked afterwards. */
   close(): void;
 }
@@ -58,6 +66,7 @@ export function createAuthenticator({
   const memory = new TokenMemory();
   const checks = new SingleFlight<Verdict>();
   const intern = createInternCaller(MAX_CALLERS);
+  const subjects = new SubjectTokens();
   const jwks = createJwksSource({ fetchJson, clock, logger });
   const apiKeys = createApiKeyVerifier(keys, clock);
   const jwts = createJwtVerifier({ issuers, keys: jwks, publicUrl: audience, clock, intern });
@@ -88,6 +97,7 @@ export function createAuthenticator({
     try {
       const verdict = await verify(token);
       memory.remember(authorization, verdict, turn);
+      if (verdict.kind === 'signed') subjects.remember(verdict.caller.key, token, verdict.expiresAt);
       return verdict;
     } catch (error) {
       // Only a refusal is a finding about the token; a store that is down is not.
@@ -126,6 +136,7 @@ export function createAuthenticator({
       if (memory.claimRecheck(found)) checkAside(authorization);
       return toCaller(found.verdict, request);
     },
+    subjectTokenOf: (tenantId, principalId) => subjects.find(callerKey(tenantId, principalId), clock.now()),
     close: stop,
   };
 }

@@ -8,24 +8,37 @@ import type { Credential } from '../credential/credential.ts';
 import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import type { PrincipalId } from '../shared/id.ts';
 
+/** The refusal, if it was one, that leaves a call without a usable credential, and the credential it met. */
+export interface Refused {
+  readonly error: CredentialRefusedError;
+  readonly credential: Credential;
+}
+
 export interface WithUpstreamDeps {
   readonly broker: CredentialBroker;
   readonly pool: Pool;
   /** The error for a call without a usable credential; a link is made only where somebody sees it. */
-  readonly askSignIn: (server: UpstreamServer, principalId: PrincipalId) => Promise<ProxyError>;
+  readonly askSignIn: (
+    server: UpstreamServer,
+    principalId: PrincipalId,
+    refused: Refused | undefined,
+    subject: string | undefined,
+  ) => Promise<ProxyError>;
   /** Told when a server could not be reached, also when it was tried again. */
   readonly onUnreachable?: (server: UpstreamServer) => void;
 }
 
 /**
  * Runs `use` over the connection of this principal. Errors: those of the connection; `sign_in_required`
- * when there is no credential or the one there is was refused; the signal's reason.
+ * when there is no credential or the one there is was refused; the signal's reason. `subject` is the
+ * tool the request is for, where it is for one.
  */
 export type WithUpstream = <T>(
   server: UpstreamServer,
   principalId: PrincipalId | undefined,
   signal: AbortSignal,
   use: (lease: Lease) => Promise<T>,
+  subject?: string,
 ) => Promise<T>;
 
 export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: WithUpstreamDeps): WithUpstream {
@@ -34,7 +47,7 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
       return await use(lease);
     } catch (error) {
       // A session opened with a key that is no longer taken is of no use to the next call.
-      if (error instanceof CredentialRefusedError) pool.discard(lease);
+      if (error instanceof CredentialRefusedError && error.missingScopes === undefined) pool.discard(lease);
       throw error;
     } finally {
       pool.release(lease);
@@ -56,41 +69,48 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
     }
   };
 
-  const ask = async (server: UpstreamServer, principalId: PrincipalId | undefined): Promise<ProxyError> => {
-    if (principalId !== undefined) return askSignIn(server, principalId);
-    return new ProxyError('upstream_unavailable', `${server.name} has no working credential; an admin has to set it.`);
-  };
-
-  const lastly = async <T>(
+  return async <T>(
     server: UpstreamServer,
     principalId: PrincipalId | undefined,
-    credential: Credential,
     signal: AbortSignal,
     use: (lease: Lease) => Promise<T>,
+    subject?: string,
   ): Promise<T> => {
-    try {
-      return await once(server, credential, signal, use);
-    } catch (error) {
-      if (error instanceof CredentialRefusedError) throw await ask(server, principalId);
-      if (error instanceof NotRunError) onUnreachable?.(server);
-      throw error;
-    }
-  };
+    const ask = async (refused: Refused | undefined): Promise<ProxyError> => {
+      if (principalId !== undefined) return askSignIn(server, principalId, refused, subject);
+      return new ProxyError(
+        'upstream_unavailable',
+        `${server.name} has no working credential; an admin has to set it.`,
+      );
+    };
 
-  return async (server, principalId, signal, use) => {
-    const credential = (await broker.find(server, principalId)) ?? (await broker.look(server, principalId));
-    if (credential === undefined) throw await ask(server, principalId);
+    const lastly = async (credential: Credential): Promise<T> => {
+      try {
+        return await once(server, credential, signal, use);
+      } catch (error) {
+        if (error instanceof CredentialRefusedError) throw await ask({ error, credential });
+        if (error instanceof NotRunError) onUnreachable?.(server);
+        throw error;
+      }
+    };
+
+    const credential =
+      (await broker.find(server, principalId, signal)) ?? (await broker.look(server, principalId, signal));
+    if (credential === undefined) throw await ask(undefined);
+    let refusal: CredentialRefusedError;
     try {
       return await once(server, credential, signal, use);
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof NotRunError && error.mayRetryNow)
-        return lastly(server, principalId, credential, signal, use);
+      if (error instanceof NotRunError && error.mayRetryNow) return lastly(credential);
       if (!(error instanceof CredentialRefusedError)) throw error;
+      refusal = error;
     }
-    const newer = await broker.newerThan(server, credential);
-    if (newer === undefined) throw await ask(server, principalId);
-    return lastly(server, principalId, newer, signal, use);
+    // A renewal brings the same scopes again (RFC 6749 §6), so there only the person can help.
+    const newer =
+      refusal.missingScopes === undefined ? await broker.afterRefusal(server, credential, signal) : undefined;
+    if (newer === undefined) throw await ask({ error: refusal, credential });
+    return lastly(newer);
   };
 }
 

@@ -42,12 +42,15 @@ export class CredentialRefusedError extends ProxyError {
   /** The WWW-Authenticate value as it came, for discovery; never shown to an agent. */
   readonly challenge: string | undefined;
   readonly status: 401 | 403;
+  /** 403 `insufficient_scope` (RFC 6750 §3.1): the scopes it names, perhaps none. Undefined for every other refusal. */
+  readonly missingScopes: readonly string[] | undefined;
 
-  constructor(status: 401 | 403, challenge: string | undefined) {
+  constructor(status: 401 | 403, challenge: string | undefined, missingScopes?: readonly string[]) {
     super('credential_refused', 'The server refused the credential.');
     this.name = 'CredentialRefusedError';
     this.status = status;
     this.challenge = challenge;
+    this.missingScopes = missingScopes;
   }
 }
 

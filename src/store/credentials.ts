@@ -1,6 +1,12 @@
 // The credentials table: sealed secrets, which nothing here can open.
-import { type CredentialStore, credentialKey, type StoredCredential } from '../credential/credential-store.ts';
+import {
+  type CredentialKind,
+  type CredentialStore,
+  credentialKey,
+  type StoredCredential,
+} from '../credential/credential-store.ts';
 import { ProxyError } from '../shared/errors.ts';
+import { isJsonObject } from '../wire/reply.ts';
 import type { Database } from './database.ts';
 import { toServerId, toTenantId } from './ids.ts';
 import { decodeCursor, toPage } from './page.ts';
@@ -13,10 +19,13 @@ interface CredentialRow {
   readonly version: string;
   readonly binding: string;
   readonly sealed: Buffer;
+  readonly details: unknown;
   readonly updated_at: Date;
 }
 
-const COLUMNS = 'tenant_id, server_id, owner, kind, version, binding, sealed, updated_at';
+const COLUMNS = 'tenant_id, server_id, owner, kind, version, binding, sealed, details, updated_at';
+
+const KINDS: readonly CredentialKind[] = ['secret', 'grant'];
 
 export function createCredentialStore(database: Database): CredentialStore {
   return {
@@ -34,6 +43,21 @@ export function createCredentialStore(database: Database): CredentialStore {
         [tenantId, serverId, owner],
       );
       return rows.length > 0;
+    },
+    replace: (credential, version, now) => replace(database, credential, version, now),
+    async removeOthers(tenantId, serverId, binding) {
+      await database.query('DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND binding <> $3', [
+        tenantId,
+        serverId,
+        binding,
+      ]);
+    },
+    async listOf(tenantId, owner) {
+      const rows = await database.query<CredentialRow>(
+        `SELECT ${COLUMNS} FROM credentials WHERE tenant_id = $1 AND owner = $2 ORDER BY server_id`,
+        [tenantId, owner],
+      );
+      return rows.map(toCredential);
     },
     async list(tenantId, after, limit) {
       const [serverId, owner] = after === undefined ? ['', ''] : decodeCursor(after, 2);
@@ -56,21 +80,47 @@ export function createCredentialStore(database: Database): CredentialStore {
   };
 }
 
-async function put(
-  database: Database,
-  credential: Parameters<CredentialStore['put']>[0],
-  now: number,
-): Promise<string> {
-  const { tenantId, serverId, owner, kind, binding, sealed } = credential;
+type NewCredential = Parameters<CredentialStore['put']>[0];
+
+const NEW =
+  '(tenant_id, server_id, owner, kind, binding, sealed, details, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)';
+
+function valuesOf(credential: NewCredential, now: number): readonly unknown[] {
+  const { tenantId, serverId, owner, kind, binding, sealed, details } = credential;
+  return [tenantId, serverId, owner, kind, binding, sealed, JSON.stringify(details), new Date(now)];
+}
+
+async function put(database: Database, credential: NewCredential, now: number): Promise<string> {
   const [row] = await database.query<Pick<CredentialRow, 'version'>>(
-    `INSERT INTO credentials (tenant_id, server_id, owner, kind, binding, sealed, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE
-     SET kind = EXCLUDED.kind, version = EXCLUDED.version, binding = EXCLUDED.binding, sealed = EXCLUDED.sealed, updated_at = EXCLUDED.updated_at
+    `INSERT INTO credentials ${NEW}
+     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET kind = EXCLUDED.kind, version = EXCLUDED.version,
+       binding = EXCLUDED.binding, sealed = EXCLUDED.sealed, details = EXCLUDED.details, updated_at = EXCLUDED.updated_at
      RETURNING version`,
-    [tenantId, serverId, owner, kind, binding, sealed, new Date(now)],
+    valuesOf(credential, now),
   );
   if (row === undefined) throw new ProxyError('internal', 'The credential was not stored.');
   return row.version;
+}
+
+async function replace(
+  database: Database,
+  credential: NewCredential,
+  version: string | undefined,
+  now: number,
+): Promise<string | undefined> {
+  const values = valuesOf(credential, now);
+  const [row] =
+    version === undefined
+      ? await database.query<Pick<CredentialRow, 'version'>>(
+          `INSERT INTO credentials ${NEW} ON CONFLICT (tenant_id, server_id, owner) DO NOTHING RETURNING version`,
+          values,
+        )
+      : await database.query<Pick<CredentialRow, 'version'>>(
+          `UPDATE credentials SET kind = $4, version = nextval('credential_versions'), binding = $5, sealed = $6, details = $7, updated_at = $8
+           WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 AND version = $9 RETURNING version`,
+          [...values, version],
+        );
+  return row?.version;
 }
 
 function toKey(
@@ -80,8 +130,10 @@ function toKey(
 }
 
 function toCredential(row: CredentialRow): StoredCredential {
-  const { kind, version, binding, sealed } = row;
+  const { version, binding, sealed } = row;
+  const kind = KINDS.find((known) => known === row.kind);
   // A newer version of the service may know kinds that this one cannot use.
-  if (kind !== 'secret') throw new ProxyError('internal', 'A stored credential is of an unknown kind.');
-  return { ...toKey(row), kind, version, binding, sealed, updatedAt: row.updated_at.getTime() };
+  if (kind === undefined) throw new ProxyError('internal', 'A stored credential is of an unknown kind.');
+  const details = isJsonObject(row.details) ? row.details : {};
+  return { ...toKey(row), kind, version, binding, sealed, details, updatedAt: row.updated_at.getTime() };
 }

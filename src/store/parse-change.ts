@@ -12,7 +12,8 @@ export function parseChange(payload: string): Change | undefined {
   if (typeof serverId !== 'string') return undefined;
   if (kind === 'servers') return { kind, tenantId, serverId };
   if (typeof owner !== 'string') return undefined;
-  return kind === 'catalogs' || kind === 'credentials' ? { kind, tenantId, serverId, owner } : undefined;
+  if (kind !== 'catalogs' && kind !== 'credentials' && kind !== 'sign_in_denied') return undefined;
+  return { kind, tenantId, serverId, owner };
 }
 
 function toFields(payload: string): Readonly<Record<string, unknown>> {

@@ -11,26 +11,30 @@ interface TicketRow {
   readonly principal_id: string;
   readonly server_id: string;
   readonly binding: string;
+  readonly challenge: string | null;
+  readonly scopes: readonly string[];
   readonly expires_at: Date;
 }
 
-const COLUMNS = 'tenant_id, hash, principal_id, server_id, binding, expires_at';
+const COLUMNS = 'tenant_id, hash, principal_id, server_id, binding, challenge, scopes, expires_at';
 
 export function createTicketStore(database: Database): TicketStore {
   return {
-    async create({ tenantId, hash, principalId, serverId, binding, expiresAt }) {
+    async create({ tenantId, hash, principalId, serverId, binding, challenge, scopes, expiresAt }) {
       // Sweeps on the way: who asks for links is who leaves old ones behind.
       await database.query('DELETE FROM tickets WHERE tenant_id = $1 AND principal_id = $2 AND expires_at < $3', [
         tenantId,
         principalId,
         new Date(expiresAt - DAY_MS),
       ]);
-      await database.query(`INSERT INTO tickets (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)`, [
+      await database.query(`INSERT INTO tickets (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, [
         tenantId,
         hash,
         principalId,
         serverId,
         binding,
+        challenge ?? null,
+        scopes,
         new Date(expiresAt),
       ]);
     },
@@ -67,6 +71,8 @@ function toTicket(row: TicketRow): Ticket {
     principalId: toPrincipalId(row.principal_id),
     serverId: toServerId(row.server_id),
     binding: row.binding,
+    challenge: row.challenge ?? undefined,
+    scopes: row.scopes,
     expiresAt: row.expires_at.getTime(),
   };
 }

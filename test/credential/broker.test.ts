@@ -5,6 +5,7 @@ import type { Credential, Owner } from '../../src/credential/credential.ts';
 import { ownerKey } from '../../src/credential/credential.ts';
 import { credentialKey, type StoredCredential } from '../../src/credential/credential-store.ts';
 import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
+import { createKeptCredentials } from '../../src/credential/kept-credentials.ts';
 import { createTickets } from '../../src/credential/tickets.ts';
 import { CredentialRefusedError, SignInRequiredError } from '../../src/shared/errors.ts';
 import type { ServerId, TenantId } from '../../src/shared/id.ts';
@@ -48,11 +49,14 @@ function aBench() {
   const [clock, vault, changes] = [new FakeClock(), aVault(), new AChangeFeed()];
   const [credentials, ticketRows] = [new WatchedCredentials(), new InMemoryTickets()];
   const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
-  const broker = createCredentialBroker({ credentials, vault, tickets, changes, logger: createLogger('silent') });
+  const kept = createKeptCredentials({ credentials, vault, changes, logger: createLogger('silent') });
+  // Nothing here is a grant; renewer.test.ts and grants.test.ts are about those.
+  const renewer = { renew: () => Promise.reject(new Error('a pasted key is never renewed')) };
+  const broker = createCredentialBroker({ kept, renewer, tickets, clock });
   const keeper = createSecretKeeper({ vault, credentials, clock });
   const notice = (of: UpstreamServer, owner: Owner): void =>
     changes.say({ kind: 'credentials', tenantId: of.tenantId, serverId: of.id, owner: ownerKey(owner) });
-  return { broker, credentials, changes, ticketRows, keeper, notice };
+  return { broker, kept, credentials, changes, ticketRows, keeper, notice };
 }
 
 const secretOf = (credential: Credential | undefined): string | undefined =>
@@ -181,8 +185,8 @@ describe('a change', () => {
   });
 
   it('is not heard any more after the close', async () => {
-    const { broker, changes } = aBench();
-    broker.close();
+    const { kept, changes } = aBench();
+    kept.close();
     expect(changes.listeners).toBe(0);
   });
 });
@@ -230,22 +234,22 @@ describe('a refused credential', () => {
     const { broker, keeper } = aBench();
     await keeper.keep(server, ofAnna, 'old');
     const old = (await broker.find(server, anna)) as Credential;
-    expect(await broker.newerThan(server, old)).toBeUndefined();
+    expect(await broker.afterRefusal(server, old)).toBeUndefined();
     await keeper.keep(server, ofAnna, 'new');
-    const newer = await broker.newerThan(server, old);
+    const newer = await broker.afterRefusal(server, old);
     expect(secretOf(newer)).toBe('new');
     expect(secretOf(await broker.find(server, anna))).toBe('new');
     await keeper.remove(server.tenantId, server.id, ofAnna);
-    expect(await broker.newerThan(server, newer as Credential)).toBeUndefined();
+    expect(await broker.afterRefusal(server, newer as Credential)).toBeUndefined();
   });
 
   it('is followed by nothing where there is none, or where the newer one is for another place', async () => {
     const { broker, keeper } = aBench();
-    expect(await broker.newerThan(open, { kind: 'none' })).toBeUndefined();
+    expect(await broker.afterRefusal(open, { kind: 'none' })).toBeUndefined();
     await keeper.keep(server, ofAnna, 'old');
     const old = (await broker.find(server, anna)) as Credential;
     await keeper.keep(aServer({ url: 'https://elsewhere.example/mcp' }), ofAnna, 'new');
-    expect(await broker.newerThan(server, old)).toBeUndefined();
+    expect(await broker.afterRefusal(server, old)).toBeUndefined();
   });
 
   it('belongs to a person: they are asked to sign in, by a link of their own', async () => {

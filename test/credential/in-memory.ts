@@ -2,8 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { parseDefinition } from '../../src/catalog/definition.ts';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
-import type { CredentialStore, DataKeyStore, StoredCredential } from '../../src/credential/credential-store.ts';
+import {
+  type CredentialStore,
+  credentialKey,
+  type DataKeyStore,
+  type StoredCredential,
+} from '../../src/credential/credential-store.ts';
 import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import { FRESH } from '../../src/credential/renewal-failure.ts';
+import type { GrantKey, Lease, RenewalState, RenewalStore } from '../../src/credential/renewal-store.ts';
 import type { Ticket, TicketStore } from '../../src/credential/ticket-store.ts';
 import { createVault, type Vault } from '../../src/credential/vault.ts';
 import {
@@ -91,6 +98,30 @@ export class InMemoryCredentials implements CredentialStore {
     return version;
   }
 
+  async replace(
+    credential: Omit<StoredCredential, 'version' | 'updatedAt'>,
+    version: string | undefined,
+    now: number,
+  ): Promise<string | undefined> {
+    const there = await InMemoryCredentials.prototype.find.call(
+      this,
+      credential.tenantId,
+      credential.serverId,
+      credential.owner,
+    );
+    return there?.version === version ? this.put(credential, now) : undefined;
+  }
+
+  async removeOthers(tenantId: TenantId, serverId: ServerId, binding: string): Promise<void> {
+    this.rows = this.rows.filter(
+      (row) => row.tenantId !== tenantId || row.serverId !== serverId || row.binding === binding,
+    );
+  }
+
+  async listOf(tenantId: TenantId, owner: string): Promise<readonly StoredCredential[]> {
+    return this.rows.filter((row) => row.tenantId === tenantId && row.owner === owner);
+  }
+
   async remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<boolean> {
     const before = this.rows.length;
     this.rows = this.rows.filter(
@@ -128,4 +159,32 @@ export function aVault(): Vault {
     },
   };
   return createVault({ masterKeys: createStaticKeyProvider([randomBytes(32).toString('base64')]), dataKeys });
+}
+
+export class InMemoryRenewals implements RenewalStore {
+  readonly rows = new Map<string, Lease & { holder: string | undefined; until: number }>();
+
+  async acquire(key: GrantKey, holder: string, now: number, until: number): Promise<Lease | undefined> {
+    const row = this.rows.get(credentialKey(key));
+    if (row?.holder !== undefined && row.until > now) return undefined;
+    const lease = { state: row?.state ?? FRESH, renewedAt: row?.renewedAt };
+    this.rows.set(credentialKey(key), { ...lease, holder, until });
+    return lease;
+  }
+
+  async release(
+    key: GrantKey,
+    holder: string,
+    now: number,
+    { renewedAt, ...state }: RenewalState & { readonly renewedAt: number | undefined },
+  ): Promise<void> {
+    const row = this.rows.get(credentialKey(key));
+    if (row?.holder !== holder) return;
+    this.rows.set(credentialKey(key), {
+      state,
+      renewedAt: renewedAt ?? row.renewedAt,
+      holder: undefined,
+      until: now,
+    });
+  }
 }

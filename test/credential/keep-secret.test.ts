@@ -26,7 +26,7 @@ describe('the secret keeper', () => {
     expect(stored.sealed.toString('latin1')).not.toContain(CANARY);
     const opened = await vault.open(
       server.tenantId,
-      credentialContext(server.id, ownerKey(alice), bindingOf(server)),
+      credentialContext('secret', server.id, ownerKey(alice), bindingOf(server)),
       stored.sealed,
     );
     expect(opened.reveal()).toBe(CANARY);
@@ -40,9 +40,9 @@ describe('the secret keeper', () => {
     const stored = credentials.rows[0];
     if (stored === undefined) throw new Error('nothing kept');
     for (const context of [
-      credentialContext(server.id, ownerKey(alice), bindingOf(moved)),
-      credentialContext(server.id, ownerKey(bob), bindingOf(server)),
-      credentialContext(aServer({}, { name: 'other' }).id, ownerKey(alice), bindingOf(server)),
+      credentialContext('secret', server.id, ownerKey(alice), bindingOf(moved)),
+      credentialContext('secret', server.id, ownerKey(bob), bindingOf(server)),
+      credentialContext('secret', aServer({}, { name: 'other' }).id, ownerKey(alice), bindingOf(server)),
     ]) {
       await expect(vault.open(server.tenantId, context, stored.sealed)).rejects.toThrow('could not be opened');
     }

@@ -29,6 +29,7 @@ function aCredential(owner: string): Omit<StoredCredential, 'version' | 'updated
     kind: 'secret',
     binding: 'https://mcp.example.com',
     sealed: randomBytes(40),
+    details: {},
   };
 }
 
@@ -125,6 +126,8 @@ describe('tickets', () => {
       principalId: principalId('ada'),
       serverId,
       binding: 'b',
+      challenge: undefined,
+      scopes: [],
       expiresAt: NOW + 600_000,
     };
   }

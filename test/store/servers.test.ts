@@ -113,7 +113,7 @@ describe('servers', () => {
         foundAt: now,
       });
       await createCredentialStore(database).put(
-        { tenantId: acme, serverId, owner: 'p:ada', kind: 'secret', binding: 'b', sealed: Buffer.from('x') },
+        { tenantId: acme, serverId, owner: 'p:ada', kind: 'secret', binding: 'b', sealed: Buffer.from('x'), details: {} },
         now,
       );
       const ticket = {
@@ -122,6 +122,8 @@ describe('servers', () => {
         principalId: principalId('ada'),
         serverId,
         binding: 'b',
+        challenge: undefined,
+        scopes: [],
       };
       await createTicketStore(database).create({ ...ticket, expiresAt: now + 1 });
     }

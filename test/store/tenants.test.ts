@@ -180,6 +180,7 @@ async function fillTenant(id: string): Promise<void> {
     kind: 'secret',
     binding: 'b',
     sealed: Buffer.from('x'),
+    details: {},
   } as const;
   await createCredentialStore(database).put(credential, now);
   await createDataKeyStore(database).ensure(tenant, { id: 'd1', wrapped: Buffer.from('w'), masterKeyId: 'm' });
@@ -189,6 +190,8 @@ async function fillTenant(id: string): Promise<void> {
     principalId: principal,
     serverId,
     binding: 'b',
+    challenge: undefined,
+    scopes: [],
   };
   await createTicketStore(database).create({ ...ticket, expiresAt: now + 600_000 });
 }

@@ -1,0 +1,192 @@
+// Who we are at an authorization server: the client an admin registered, our metadata document, or a
+// registration of our own, made once for each tenant, server and issuer however many nodes need it
+// (2026-07-28 §authorization, client registration).
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
+import { randomId } from '../shared/id.ts';
+import { SingleFlight } from '../shared/single-flight.ts';
+import type {
+  AuthorizationServers,
+  ClientAuthentication,
+  GrantPlace,
+  OAuthClient,
+  SignInPlace,
+} from './authorization-server.ts';
+import type { ClientKeys } from './client-keys.ts';
+import type { ClientKey, ClientStore, StoredClient } from './client-store.ts';
+import { contextIdOf } from './context-id.ts';
+import type { Vault } from './vault.ts';
+
+export interface Clients {
+  /** The client to sign in as; registered now if need be. Throws ProxyError that says what an admin has to set. */
+  forSignIn(server: UpstreamServer, place: SignInPlace, signal: AbortSignal): Promise<OAuthClient>;
+  /** The client of that id, with the secret it has now; undefined when we are no longer that one. */
+  known(
+    server: UpstreamServer,
+    place: Pick<GrantPlace, 'issuer' | 'tokenAuthMethods'>,
+    clientId: string,
+  ): Promise<OAuthClient | undefined>;
+  /** A registration of ours that the server no longer knows; the next sign-in makes another. False: it was none. */
+  forget(server: UpstreamServer, issuer: string, clientId: string): Promise<boolean>;
+  redirectUri(server: UpstreamServer): string;
+}
+
+export interface ClientsDeps {
+  readonly store: ClientStore;
+  readonly vault: Pick<Vault, 'seal' | 'open'>;
+  readonly keys: ClientKeys;
+  readonly authorizationServers: Pick<AuthorizationServers, 'register'>;
+  readonly publicUrl: () => string;
+  readonly clock: Clock;
+}
+
+const LEASE_MS = 20_000;
+const WAIT_MS = 25_000;
+const LOOK_MS = 250;
+/** A registration about to end is not begun with. */
+const ENDS_SOON_MS = 5 * 60_000;
+/** After a refused registration nobody asks again at once. */
+const REFUSED_MS = 60_000;
+
+export function createClients({ store, vault, keys, authorizationServers, publicUrl, clock }: ClientsDeps): Clients {
+  const flights = new SingleFlight<OAuthClient>();
+  const refusals = new Map<string, ProxyError>();
+
+  const base = (): string => publicUrl().replace(/\/+$/, '');
+  const redirectUri = (server: UpstreamServer): string =>
+    `${base()}/oauth/callback/${contextIdOf(server.tenantId, server.id)}`;
+  const documentUrl = ({ tenantId, id }: UpstreamServer, isPublic: boolean): string =>
+    `${base()}/oauth/client-metadata.json?context=${contextIdOf(tenantId, id)}${isPublic ? '&auth=none' : ''}`;
+
+  /** With our key, but for servers that say they take no such proof: the document's word has to be what is done. */
+  const ofDocument = async (server: UpstreamServer, methods: readonly string[] | undefined): Promise<OAuthClient> => {
+    const isPublic = methods !== undefined && !methods.includes('private_key_jwt') && methods.includes('none');
+    const clientId = documentUrl(server, isPublic);
+    if (isPublic) return { clientId, authentication: { kind: 'none' } };
+    const { id, privateKey } = await keys.current();
+    return { clientId, authentication: { kind: 'key', keyId: id, privateKey } };
+  };
+
+  const opened = async (key: ClientKey, { clientId, method, sealed }: StoredClient): Promise<OAuthClient> => {
+    if (method === 'none' || sealed === undefined) return { clientId, authentication: { kind: 'none' } };
+    const secret = await vault.open(key.tenantId, clientContext(key), sealed);
+    return { clientId, authentication: { kind: 'secret', method, secret } };
+  };
+
+  const isGood = (client: StoredClient, uri: string): boolean =>
+    client.redirectUri === uri &&
+    (client.secretExpiresAt === undefined || client.secretExpiresAt - clock.now() > ENDS_SOON_MS);
+
+  const registerNow = async (server: UpstreamServer, place: SignInPlace, key: ClientKey, signal: AbortSignal) => {
+    const uri = redirectUri(server);
+    const request = {
+      redirectUri: uri,
+      clientName: 'Keybearer',
+      initialAccessToken: server.credential?.initialAccessToken,
+    };
+    const { client, secretExpiresAt } = await authorizationServers.register(place, request, signal);
+    const { authentication } = client;
+    if (authentication.kind === 'key') throw new ProxyError('internal', 'A registration never asks for our key.');
+    const sealed =
+      authentication.kind === 'secret'
+        ? await vault.seal(key.tenantId, clientContext(key), authentication.secret.reveal())
+        : undefined;
+    const method: StoredClient['method'] = authentication.kind === 'secret' ? authentication.method : 'none';
+    return { client, stored: { clientId: client.clientId, redirectUri: uri, method, sealed, secretExpiresAt } };
+  };
+
+  const registered = async (server: UpstreamServer, place: SignInPlace, signal: AbortSignal): Promise<OAuthClient> => {
+    const key = keyOf(server, place.issuer);
+    const holder = randomId(12);
+    const endsAt = clock.now() + WAIT_MS;
+    for (;;) {
+      const known = await store.find(key);
+      if (known !== undefined && isGood(known, redirectUri(server))) return opened(key, known);
+      const now = clock.now();
+      if (await store.acquire(key, holder, now, now + LEASE_MS)) {
+        let made: StoredClient | undefined;
+        try {
+          // Between the look and the lease another node may have done it.
+          const current = await store.find(key);
+          if (current !== undefined && isGood(current, redirectUri(server))) return await opened(key, current);
+          const { client, stored } = await registerNow(server, place, key, signal);
+          made = stored;
+          return client;
+        } finally {
+          await store.release(key, holder, clock.now(), made);
+        }
+      }
+      if (now > endsAt) throw new ProxyError('upstream_unavailable', 'The registration takes too long; try again.');
+      await clock.sleep(LOOK_MS, signal);
+    }
+  };
+
+  const registeredOrRefused = async (
+    server: UpstreamServer,
+    place: SignInPlace,
+    signal: AbortSignal,
+  ): Promise<OAuthClient> => {
+    const key = JSON.stringify([server.tenantId, server.id, server.revision, place.issuer]);
+    const refused = refusals.get(key);
+    if (refused !== undefined) throw refused;
+    try {
+      return await flights.run(key, () => registered(server, place, signal));
+    } catch (error) {
+      if (error instanceof ProxyError && error.code === 'upstream_protocol') {
+        refusals.set(key, error);
+        clock.after(REFUSED_MS, () => refusals.delete(key));
+      }
+      throw error;
+    }
+  };
+
+  const preRegistered = (server: UpstreamServer, methods: readonly string[] | undefined): OAuthClient | undefined => {
+    const clientId = server.credential?.oauth['clientId'];
+    if (typeof clientId !== 'string') return undefined;
+    return { clientId, authentication: authenticationOf(server, methods) };
+  };
+
+  return {
+    redirectUri,
+    async forSignIn(server, place, signal) {
+      const own = preRegistered(server, place.tokenAuthMethods);
+      if (own !== undefined) return own;
+      // The authorization server has to be able to fetch the document, so it has to be on https.
+      if (place.takesMetadataDocument && publicUrl().startsWith('https:'))
+        return ofDocument(server, place.tokenAuthMethods);
+      if (place.registrationEndpoint !== undefined) return registeredOrRefused(server, place, signal);
+      throw new ProxyError(
+        'upstream_protocol',
+        `${server.name}: its sign-in server registers no clients by itself. An admin has to register this proxy there (redirect URI ${redirectUri(server)}) and set credential.oauth.clientId and clientSecret.`,
+      );
+    },
+    async known(server, { issuer, tokenAuthMethods }, clientId) {
+      const own = preRegistered(server, tokenAuthMethods);
+      if (own !== undefined) return own.clientId === clientId ? own : undefined;
+      if ([true, false].some((isPublic) => clientId === documentUrl(server, isPublic)))
+        return ofDocument(server, tokenAuthMethods);
+      const key = keyOf(server, issuer);
+      const stored = await store.find(key);
+      return stored?.clientId === clientId ? opened(key, stored) : undefined;
+    },
+    forget: (server, issuer, clientId) => store.forget(keyOf(server, issuer), clientId),
+  };
+}
+
+function keyOf({ tenantId, id }: UpstreamServer, issuer: string): ClientKey {
+  return { tenantId, serverId: id, issuer };
+}
+
+const clientContext = ({ serverId, issuer }: ClientKey): readonly string[] => ['oauth-client', serverId, issuer];
+
+function authenticationOf(
+  { credential }: UpstreamServer,
+  methods: readonly string[] | undefined,
+): ClientAuthentication {
+  const secret = credential?.clientSecret;
+  if (secret === undefined) return { kind: 'none' };
+  const onlyPost =
+    methods !== undefined && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+  return { kind: 'secret', method: onlyPost ? 'client_secret_post' : 'client_secret_basic', secret };
+}

@@ -1,0 +1,248 @@
+// Begins and finishes a sign-in at an authorization server (OAuth 2.1 authorization code with PKCE). An
+// attempt is one row: state, verifier, place, client and scopes belong together, so attempts may overlap,
+// and each step may come to another node (T1 to T5).
+import { createHash } from 'node:crypto';
+import { bindingOf } from '../catalog/binding.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Change } from '../shared/changes.ts';
+import type { Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
+import { randomId, type ServerId, type TenantId } from '../shared/id.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+import type { AttemptStore, StoredAttempt } from './attempt-store.ts';
+import { type AuthorizationServers, OAuthRefusal, OAuthUnavailable, type SignInPlace } from './authorization-server.ts';
+import type { Clients } from './clients.ts';
+import { contextIdOf } from './context-id.ts';
+import { type Owner, ownerKey } from './credential.ts';
+import { grantWith } from './grant.ts';
+import type { GrantKeeper } from './keep-grant.ts';
+import type { KeptCredentials } from './kept-credentials.ts';
+import { scopesOf } from './obtain-tokens.ts';
+import type { ScopeStore } from './scope-store.ts';
+import type { SignInAttempt, SignInEnd, SignInFlows } from './sign-in-flows.ts';
+import type { Ticket } from './ticket-store.ts';
+import type { Vault } from './vault.ts';
+
+export interface ConsentFlowDeps {
+  readonly attempts: AttemptStore;
+  readonly authorizationServers: AuthorizationServers;
+  readonly clients: Clients;
+  readonly keeper: Pick<GrantKeeper, 'keep'>;
+  readonly kept: Pick<KeptCredentials, 'load'>;
+  readonly scopeNeeds: Pick<ScopeStore, 'list'>;
+  readonly vault: Pick<Vault, 'seal' | 'open'>;
+  readonly findServer: (tenantId: TenantId, serverId: ServerId) => Promise<UpstreamServer | undefined>;
+  /** The tools are found with the new credential before the page says done. Bounds itself. */
+  readonly signedIn: (server: UpstreamServer, owner: Owner) => Promise<void>;
+  readonly announce: (change: Change) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const LIFE_MS = 10 * 60_000;
+const MAX_OPEN = 50;
+const EXCHANGE_MS = 25_000;
+const STATE = /^[A-Za-z0-9_-]{43}$/;
+
+interface Sealed {
+  readonly verifier: string;
+  readonly state: string;
+  readonly redirectUri: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly place: SignInPlace;
+}
+
+export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
+  const { attempts, authorizationServers, clients, keeper, vault, findServer, signedIn, announce, clock, logger } =
+    deps;
+
+  const prepare = async (ticket: Ticket, server: UpstreamServer, signal: AbortSignal) => {
+    const place = await authorizationServers.discover(server, ticket.challenge, signal);
+    return { place, scopes: await scopesFor(deps, ticket, server, place) };
+  };
+
+  const exchange = async (
+    attempt: StoredAttempt,
+    server: UpstreamServer,
+    query: URLSearchParams,
+  ): Promise<SignInEnd> => {
+    const { tenantId, principalId, stateHash, binding } = attempt;
+    const text = await vault.open(tenantId, attemptContext(attempt), attempt.sealed);
+    const { verifier, state, redirectUri, clientId, scopes, place } = JSON.parse(text.reveal()) as Sealed;
+    const client = await clients.known(server, place, clientId);
+    if (client === undefined) return failed('The registration of this proxy changed meanwhile. Try again.');
+    const late = new AbortController();
+    const cancel = clock.after(EXCHANGE_MS, () => late.abort(new Error('the code was not exchanged in time')));
+    try {
+      const tokens = await authorizationServers.exchange(
+        place,
+        client,
+        { redirectUri, query, state, verifier },
+        late.signal,
+      );
+      const { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } = place;
+      const base = { refreshToken: undefined, scopes: union(scopes, tokens.scopes ?? []), clientId };
+      const grant = grantWith(
+        { ...base, place: { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } },
+        tokens,
+        clock.now(),
+      );
+      const owner: Owner = { kind: 'principal', principalId };
+      // Whatever is there gives way: a fresh sign-in always wins.
+      await keeper.keep(server, owner, binding, grant, clock.now());
+      announce({ kind: 'credentials', tenantId, serverId: server.id, owner: ownerKey(owner) });
+      await attempts.end(tenantId, stateHash, 'connected');
+      await findTools(server, owner);
+      return { kind: 'connected' };
+    } catch (error) {
+      if (error instanceof OAuthRefusal && error.code === 'invalid_client')
+        await clients.forget(server, place.issuer, clientId);
+      const end = endOf(error);
+      if (end === undefined) throw error;
+      return end;
+    } finally {
+      cancel();
+    }
+  };
+
+  /** The grant is kept by now; what else goes wrong is seen by the next list, not by the person. */
+  const findTools = async (server: UpstreamServer, owner: Owner): Promise<void> => {
+    try {
+      await signedIn(server, owner);
+    } catch (error) {
+      const { tenantId, name } = server;
+      logger.warn({ tenantId, server: name, error: describeError(error) }, 'tools were not refreshed after a sign-in');
+    }
+  };
+
+  const toAttempt = async (stored: StoredAttempt): Promise<SignInAttempt> => {
+    const { tenantId, principalId, serverId, browserHash, stateHash, state } = stored;
+    const server = await findServer(tenantId, serverId);
+    return { id: stateHash.toString('base64url'), tenantId, principalId, server, browserHash, state };
+  };
+
+  return {
+    async preview(ticket, server, signal) {
+      const { place, scopes } = await prepare(ticket, server, signal);
+      return { server, authorizationHost: new URL(place.authorizationEndpoint).host, issuer: place.issuer, scopes };
+    },
+
+    async begin(ticket, server, browserHash, signal) {
+      const { tenantId, principalId, serverId, binding } = ticket;
+      const now = clock.now();
+      if ((await attempts.countOpen(tenantId, principalId, now)) >= MAX_OPEN)
+        throw new ProxyError('rate_limited', 'Too many sign-ins are under way for this person; wait ten minutes.');
+      const { place, scopes } = await prepare(ticket, server, signal);
+      const client = await clients.forSignIn(server, place, signal);
+      const [state, verifier] = [randomId(), randomId()];
+      const stateHash = hashOf(state);
+      const redirectUri = clients.redirectUri(server);
+      const extraParams = paramsOf(server);
+      const request = { redirectUri, state, verifier, scopes, extraParams };
+      const url = await authorizationServers.authorizationUrl(place, client, request);
+      const open = { tenantId, stateHash, contextId: contextIdOf(tenantId, serverId), principalId, serverId, binding };
+      const text: Sealed = { verifier, state, redirectUri, clientId: client.clientId, scopes, place };
+      const sealed = await vault.seal(tenantId, attemptContext(open), JSON.stringify(text));
+      await attempts.create({ ...open, browserHash, sealed, expiresAt: now + LIFE_MS });
+      return { id: stateHash.toString('base64url'), url };
+    },
+
+    async findByState(contextId, state) {
+      if (!STATE.test(state)) return undefined;
+      const stored = await attempts.find(hashOf(state), clock.now());
+      return stored?.contextId === contextId ? toAttempt(stored) : undefined;
+    },
+
+    async find(id) {
+      if (!STATE.test(id)) return undefined;
+      const stored = await attempts.find(Buffer.from(id, 'base64url'), clock.now());
+      return stored && toAttempt(stored);
+    },
+
+    async finish({ id, tenantId, server }, query) {
+      const stateHash = Buffer.from(id, 'base64url');
+      const stored = await attempts.find(stateHash, clock.now());
+      // First of all, so that of many callbacks one makes a token request (T4).
+      if (stored === undefined || !(await attempts.take(tenantId, stateHash, clock.now()))) return { kind: 'taken' };
+      let end: SignInEnd = failed('Something went wrong on our side.');
+      try {
+        end =
+          server === undefined || !server.enabled || bindingOf(server) !== stored.binding
+            ? failed('This server was changed meanwhile. Ask your agent for a new link.')
+            : await exchange(stored, server, query);
+      } finally {
+        if (end.kind === 'denied' || end.kind === 'failed') await attempts.end(tenantId, stateHash, end.kind);
+      }
+      return end;
+    },
+  };
+}
+
+/**
+ * What to ask for: the definition's scopes, or what the server names; never less than the last grant was
+ * asked for with, and all that calls were found to lack (2026-07-28 §authorization, step-up).
+ */
+async function scopesFor(
+  { kept, scopeNeeds }: Pick<ConsentFlowDeps, 'kept' | 'scopeNeeds'>,
+  ticket: Ticket,
+  server: UpstreamServer,
+  place: SignInPlace,
+): Promise<readonly string[]> {
+  const { tenantId, serverId, principalId } = ticket;
+  const owner = ownerKey({ kind: 'principal', principalId });
+  const { opened } = await kept.load(server, owner);
+  const before =
+    opened?.content.kind === 'grant' &&
+    opened.binding === ticket.binding &&
+    opened.content.grant.place.issuer === place.issuer
+      ? opened.content.grant.scopes
+      : [];
+  const needed = await scopeNeeds.list({ tenantId, serverId, owner });
+  const asked = union(scopesOf(server) ?? place.scopes, before, ticket.scopes, needed);
+  // Without it some servers give nothing to renew with (OpenID Connect Core §11).
+  return place.offersOfflineAccess ? union(asked, ['offline_access']) : asked;
+}
+
+function union(...lists: readonly (readonly string[])[]): readonly string[] {
+  return [...new Set(lists.flat())];
+}
+
+/** What the callback's failure means for the person; undefined for a fault of our own. */
+function endOf(error: unknown): SignInEnd | undefined {
+  if (error instanceof OAuthRefusal) {
+    if (error.code === 'access_denied') return { kind: 'denied' };
+    if (error.code === 'issuer_mismatch')
+      return failed('The answer did not come from the sign-in server that was asked.');
+    return failed(`The sign-in server refused (${error.code}). Try again, or ask the administrator.`);
+  }
+  if (error instanceof OAuthUnavailable) return failed('The sign-in server did not answer. Try again.');
+  if (error instanceof ProxyError && error.code !== 'internal') return failed(error.message);
+  return undefined;
+}
+
+function failed(reason: string): SignInEnd {
+  return { kind: 'failed', reason };
+}
+
+function paramsOf({ credential }: UpstreamServer): Readonly<Record<string, string>> {
+  const params = credential?.oauth['authorizationParams'];
+  if (typeof params !== 'object' || params === null) return {};
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
+}
+
+function attemptContext({
+  stateHash,
+  serverId,
+  principalId,
+  binding,
+}: Omit<
+  StoredAttempt,
+  'sealed' | 'expiresAt' | 'state' | 'tenantId' | 'contextId' | 'browserHash'
+>): readonly string[] {
+  return ['attempt', stateHash.toString('base64url'), serverId, principalId, binding];
+}
+
+function hashOf(state: string): Buffer {
+  return createHash('sha256').update(state).digest();
+}

@@ -1,0 +1,99 @@
+// Ends what a person connected: gone here at once, then revoked at the authorization server, each token by
+// itself and the refresh token first, again in a while where the server does not answer (RFC 7009).
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Change } from '../shared/changes.ts';
+import type { Clock } from '../shared/clock.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+import type { Secret } from '../shared/secret.ts';
+import type { AuthorizationServers, OAuthClient } from './authorization-server.ts';
+import type { Clients } from './clients.ts';
+import { type Owner, ownerKey } from './credential.ts';
+import type { CredentialStore } from './credential-store.ts';
+import type { Grant } from './grant.ts';
+import type { KeptCredentials } from './kept-credentials.ts';
+
+export interface Disconnect {
+  /** False when nothing was kept. Resolves when nothing here uses it any more; revoking goes on by itself. */
+  run(server: UpstreamServer, owner: Owner): Promise<boolean>;
+  /** Stops trying again. */
+  close(): void;
+}
+
+export interface DisconnectDeps {
+  readonly credentials: Pick<CredentialStore, 'remove'>;
+  readonly kept: Pick<KeptCredentials, 'load'>;
+  readonly clients: Pick<Clients, 'known'>;
+  readonly authorizationServers: Pick<AuthorizationServers, 'revoke'>;
+  readonly announce: (change: Change) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const REVOKE_MS = 10_000;
+const PAUSES_MS = [5_000, 30_000, 120_000];
+
+export function createDisconnect(deps: DisconnectDeps): Disconnect {
+  const { credentials, kept, clients, authorizationServers, announce, clock, logger } = deps;
+  const root = new AbortController();
+
+  const revokeOnce = async (
+    grant: Grant,
+    client: OAuthClient,
+    token: Secret,
+    hint: 'refresh_token' | 'access_token',
+  ) => {
+    const late = new AbortController();
+    const cancel = clock.after(REVOKE_MS, () => late.abort(new Error('not revoked in time')));
+    try {
+      await authorizationServers.revoke(grant.place, client, token, hint, late.signal);
+    } finally {
+      cancel();
+    }
+  };
+
+  const revoke = async (
+    server: UpstreamServer,
+    grant: Grant,
+    client: OAuthClient,
+    token: Secret,
+    hint: 'refresh_token' | 'access_token',
+  ): Promise<void> => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await revokeOnce(grant, client, token, hint);
+        return;
+      } catch (error) {
+        const pause = PAUSES_MS[attempt];
+        const fields = { tenantId: server.tenantId, server: server.name, hint, attempt, error: describeError(error) };
+        logger.warn(fields, 'token not revoked');
+        if (pause === undefined) return;
+        await clock.sleep(pause, root.signal);
+      }
+    }
+  };
+
+  const revokeAll = async (server: UpstreamServer, grant: Grant): Promise<void> => {
+    const client = await clients.known(server, grant.place, grant.clientId);
+    if (client === undefined) return;
+    // Neither waits for the other: a server that knows no revocation of access tokens still ends the rest.
+    const refresh = grant.refreshToken && revoke(server, grant, client, grant.refreshToken, 'refresh_token');
+    await Promise.all([refresh, revoke(server, grant, client, grant.accessToken, 'access_token')]);
+  };
+
+  return {
+    async run(server, owner) {
+      const { tenantId, id: serverId } = server;
+      const key = ownerKey(owner);
+      // What cannot be opened any more is removed all the same.
+      const entry = await kept.load(server, key).catch(() => undefined);
+      const wasThere = await credentials.remove(tenantId, serverId, key);
+      announce({ kind: 'credentials', tenantId, serverId, owner: key });
+      if (wasThere && entry?.opened?.content.kind === 'grant')
+        revokeAll(server, entry.opened.content.grant).catch((error: unknown) =>
+          logger.warn({ tenantId, server: server.name, error: describeError(error) }, 'grant not revoked'),
+        );
+      return wasThere;
+    },
+    close: () => root.abort(new Error('stopping')),
+  };
+}

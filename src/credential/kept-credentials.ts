@@ -1,0 +1,111 @@
+// Credentials as this node remembers them, opened. Memory is dropped by notice and compared with the
+// database each minute, so the warm path makes no query.
+import { LRUCache } from 'lru-cache';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { ChangeFeed } from '../shared/changes.ts';
+import type { ServerId, TenantId } from '../shared/id.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
+import type { Secret } from '../shared/secret.ts';
+import { SingleFlight } from '../shared/single-flight.ts';
+import { type CredentialStore, credentialKey, type StoredCredential } from './credential-store.ts';
+import { type Grant, readGrant } from './grant.ts';
+import { credentialContext } from './keep-secret.ts';
+import type { Vault } from './vault.ts';
+
+/** One version of a credential, opened. */
+export interface Opened {
+  readonly version: string;
+  readonly binding: string;
+  readonly content:
+    | { readonly kind: 'secret'; readonly secret: Secret }
+    | { readonly kind: 'grant'; readonly grant: Grant };
+}
+
+export interface Kept {
+  readonly tenantId: TenantId;
+  readonly serverId: ServerId;
+  readonly owner: string;
+  /** Undefined: the database holds none. Remembered too, so that asking again costs nothing. */
+  readonly opened: Opened | undefined;
+}
+
+export interface KeptCredentials {
+  /** From memory. */
+  get(server: UpstreamServer, owner: string): Kept | undefined;
+  /** From memory, or one read for all who ask. */
+  find(server: UpstreamServer, owner: string): Promise<Kept>;
+  /** From the database. */
+  load(server: UpstreamServer, owner: string): Promise<Kept>;
+  /** Stops listening for changes. */
+  close(): void;
+}
+
+export interface KeptCredentialsDeps {
+  readonly credentials: Pick<CredentialStore, 'find' | 'versions'>;
+  readonly vault: Pick<Vault, 'open'>;
+  readonly changes: ChangeFeed;
+  readonly logger: Logger;
+}
+
+const REMEMBERED = 100_000;
+const COMPARED_AT_ONCE = 1_000;
+
+export function createKeptCredentials({ credentials, vault, changes, logger }: KeptCredentialsDeps): KeptCredentials {
+  const kept = new LRUCache<string, Kept>({ max: REMEMBERED });
+  const loads = new SingleFlight<Kept>();
+  // A change heard while a row is being read makes what was read doubtful; it is used but not kept.
+  let epoch = 0;
+
+  const load = async (server: UpstreamServer, owner: string): Promise<Kept> => {
+    const before = epoch;
+    const row = await credentials.find(server.tenantId, server.id, owner);
+    const opened = row === undefined ? undefined : await open(vault, row);
+    const entry = { tenantId: server.tenantId, serverId: server.id, owner, opened };
+    if (before === epoch) kept.set(credentialKey(entry), entry);
+    return entry;
+  };
+
+  const compareAll = async (): Promise<void> => {
+    const entries = [...kept.entries()];
+    for (let i = 0; i < entries.length; i += COMPARED_AT_ONCE) {
+      const part = entries.slice(i, i + COMPARED_AT_ONCE);
+      const current = await credentials.versions(part.map(([, entry]) => entry));
+      for (const [key, entry] of part) {
+        if (current.get(key) !== entry.opened?.version && kept.peek(key) === entry) kept.delete(key);
+      }
+    }
+  };
+
+  const unsubscribe = changes.subscribe((change) => {
+    if (change.kind === 'credentials') {
+      epoch++;
+      kept.delete(
+        credentialKey({ tenantId: change.tenantId, serverId: change.serverId as ServerId, owner: change.owner }),
+      );
+    } else if (change.kind === 'resync') {
+      epoch++;
+      compareAll().catch((error: unknown) => logger.warn({ error: describeError(error) }, 'credentials not compared'));
+    }
+  });
+
+  const keyOf = ({ tenantId, id }: UpstreamServer, owner: string): string =>
+    credentialKey({ tenantId, serverId: id, owner });
+
+  return {
+    get: (server, owner) => kept.get(keyOf(server, owner)),
+    async find(server, owner) {
+      const key = keyOf(server, owner);
+      // Whoever asks after a change must not be given what was read before it.
+      return kept.get(key) ?? (await loads.run(`${epoch}\u0000${key}`, () => load(server, owner)));
+    },
+    load,
+    close: unsubscribe,
+  };
+}
+
+async function open(vault: Pick<Vault, 'open'>, row: StoredCredential): Promise<Opened> {
+  const { tenantId, serverId, owner, kind, version, binding, sealed } = row;
+  const text = await vault.open(tenantId, credentialContext(kind, serverId, owner, binding), sealed);
+  const content = kind === 'secret' ? { kind, secret: text } : { kind, grant: readGrant(text.reveal()) };
+  return { version, binding, content };
+}

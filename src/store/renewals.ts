@@ -1,0 +1,57 @@
+// The renewals table: leases on grants. Times come from the nodes' clock, never from the database's.
+import type { GrantKey, RenewalStore } from '../credential/renewal-store.ts';
+import type { Database } from './database.ts';
+
+interface RenewalRow {
+  readonly version: string | null;
+  readonly spent: boolean;
+  readonly refusals: number;
+  readonly failures: number;
+  readonly retry_at: Date | null;
+  readonly renewed_at: Date | null;
+}
+
+const keyOf = ({ tenantId, serverId, owner }: GrantKey): readonly string[] => [tenantId, serverId, owner];
+
+export function createRenewalStore(database: Database): RenewalStore {
+  return {
+    async acquire(key, holder, now, until) {
+      const [row] = await database.query<RenewalRow>(
+        `INSERT INTO renewals (tenant_id, server_id, owner, holder, until) VALUES ($1, $2, $3, $4, $6)
+         ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
+         WHERE renewals.holder IS NULL OR renewals.until <= $5
+         RETURNING version, spent, refusals, failures, retry_at, renewed_at`,
+        [...keyOf(key), holder, new Date(now), new Date(until)],
+      );
+      if (row === undefined) return undefined;
+      return {
+        state: {
+          version: row.version ?? undefined,
+          spent: row.spent,
+          refusals: row.refusals,
+          failures: row.failures,
+          retryAt: row.retry_at?.getTime(),
+        },
+        renewedAt: row.renewed_at?.getTime(),
+      };
+    },
+    async release(key, holder, now, { version, spent, refusals, failures, retryAt, renewedAt }) {
+      await database.query(
+        `UPDATE renewals SET holder = NULL, until = $5, version = $6, spent = $7, refusals = $8, failures = $9, retry_at = $10,
+           renewed_at = COALESCE($11, renewed_at)
+         WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 AND holder = $4`,
+        [
+          ...keyOf(key),
+          holder,
+          new Date(now),
+          version ?? null,
+          spent,
+          refusals,
+          failures,
+          retryAt === undefined ? null : new Date(retryAt),
+          renewedAt === undefined ? null : new Date(renewedAt),
+        ],
+      );
+    },
+  };
+}

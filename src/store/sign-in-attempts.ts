@@ -1,0 +1,85 @@
+// The sign_in_attempts table: each attempt is taken once, by whichever node its callback comes to.
+import type { AttemptState, AttemptStore, StoredAttempt } from '../credential/attempt-store.ts';
+import type { Database } from './database.ts';
+import { toPrincipalId, toServerId, toTenantId } from './ids.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+interface AttemptRow {
+  readonly tenant_id: string;
+  readonly state_hash: Buffer;
+  readonly context_id: string;
+  readonly principal_id: string;
+  readonly server_id: string;
+  readonly binding: string;
+  readonly browser_hash: Buffer;
+  readonly sealed: Buffer;
+  readonly expires_at: Date;
+  /** The table's own check knows no other. */
+  readonly state: AttemptState;
+}
+
+const COLUMNS =
+  'tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at, state';
+
+export function createAttemptStore(database: Database): AttemptStore {
+  return {
+    async create({ tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, expiresAt }) {
+      // Sweeps on the way, as tickets do.
+      await database.query(
+        'DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND principal_id = $2 AND expires_at < $3',
+        [tenantId, principalId, new Date(expiresAt - DAY_MS)],
+      );
+      await database.query(
+        `INSERT INTO sign_in_attempts (tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        [tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, new Date(expiresAt)],
+      );
+    },
+    async find(stateHash, now) {
+      const [row] = await database.query<AttemptRow>(
+        `SELECT ${COLUMNS} FROM sign_in_attempts WHERE state_hash = $1 AND (state <> 'open' OR expires_at > $2)`,
+        [stateHash, new Date(now)],
+      );
+      return row && toAttempt(row);
+    },
+    async take(tenantId, stateHash, now) {
+      const rows = await database.query(
+        `UPDATE sign_in_attempts SET state = 'taken'
+         WHERE tenant_id = $1 AND state_hash = $2 AND state = 'open' AND expires_at > $3 RETURNING state`,
+        [tenantId, stateHash, new Date(now)],
+      );
+      return rows.length > 0;
+    },
+    async end(tenantId, stateHash, state) {
+      await database.query('UPDATE sign_in_attempts SET state = $3 WHERE tenant_id = $1 AND state_hash = $2', [
+        tenantId,
+        stateHash,
+        state,
+      ]);
+    },
+    async countOpen(tenantId, principalId, now) {
+      const [row] = await database.query<{ open: number }>(
+        `SELECT count(*)::int AS open FROM sign_in_attempts
+         WHERE tenant_id = $1 AND principal_id = $2 AND state = 'open' AND expires_at > $3`,
+        [tenantId, principalId, new Date(now)],
+      );
+      return row?.open ?? 0;
+    },
+  };
+}
+
+function toAttempt(row: AttemptRow): StoredAttempt {
+  return {
+    tenantId: toTenantId(row.tenant_id),
+    stateHash: row.state_hash,
+    contextId: row.context_id,
+    principalId: toPrincipalId(row.principal_id),
+    serverId: toServerId(row.server_id),
+    binding: row.binding,
+    browserHash: row.browser_hash,
+    sealed: row.sealed,
+    expiresAt: row.expires_at.getTime(),
+    state: row.state,
+  };
+}
