@@ -17,7 +17,8 @@ const EDGES = ['agent', 'consent', 'admin']; // face in
 const PLUGS = ['upstream', 'store']; //         face out; fill the ports
 
 /** Where ports are declared, and the few words that come with them, such as the key of an owner. */
-const PORT_FILES = '(-(store|source)|/connection/connection|/credential/credential)\\.ts$';
+const PORT_FILES =
+  '(-(store|source)|/connection/connection|/credential/credential|/credential/authorization-server)\\.ts$';
 
 /** Each library has one home, so that replacing it touches one folder. */
 const HOMES = {

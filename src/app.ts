@@ -12,33 +12,34 @@ import { principalHeaderOf } from './agent/principal-header.ts';
 import { challengeFor } from './agent/protected-resource.ts';
 import { listenForAgents } from './agent/server.ts';
 import { Sessions } from './agent/sessions.ts';
+import { createCredentialParts } from './app-credentials.ts';
+import { createLinks } from './app-links.ts';
 import type { App, AppOptions } from './app-options.ts';
+import { createPages } from './app-pages.ts';
 import { createCatalog, type HasCredential } from './catalog/catalog.ts';
 import { createDiscovery } from './catalog/discovery.ts';
 import { findFirstTools } from './catalog/first-tools.ts';
-import { createHttpRule, isLoopbackHost } from './catalog/http-rule.ts';
+import { createHttpRule } from './catalog/http-rule.ts';
 import { createLoadServers } from './catalog/load-servers.ts';
 import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
 import { retireOutdated } from './connection/retire-outdated.ts';
-import { createConsentRouter } from './consent/routes.ts';
-import { announced } from './credential/announced.ts';
-import { createCredentialBroker } from './credential/broker.ts';
 import { ownerKey } from './credential/credential.ts';
 import { createDefinitionSecrets } from './credential/definition-secrets.ts';
-import { createSecretKeeper } from './credential/keep-secret.ts';
 import { createStaticKeyProvider } from './credential/key-provider.ts';
-import { createTickets } from './credential/tickets.ts';
 import { createVault } from './credential/vault.ts';
 import { hashAgentKey } from './identity/agent-key.ts';
 import { announcedIssuers, announcedKeys, announcedTenants } from './identity/announced.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
+import { createAskForCredential } from './proxy/ask-for-credential.ts';
+import { createAskSignIn } from './proxy/ask-sign-in.ts';
 import { createCallTool } from './proxy/call-tool.ts';
 import { createConnectTool } from './proxy/connect-tool.ts';
 import { createToolSource } from './proxy/discover-tools.ts';
-import { createKeyTrial } from './proxy/key-trial.ts';
+import { createRequestStates } from './proxy/request-state.ts';
+import { createSignInDone } from './proxy/sign-in-done.ts';
 import { createSignedIn } from './proxy/signed-in.ts';
-import { createWaitForSignIn } from './proxy/wait-for-sign-in.ts';
+import { createSignInWaits } from './proxy/wait-for-sign-in.ts';
 import { createWatchLists } from './proxy/watch-lists.ts';
 import { createWithUpstream, keyNotTaken } from './proxy/with-upstream.ts';
 import { createShaper } from './result/shape.ts';
@@ -48,24 +49,13 @@ import { Lifecycle } from './shared/lifecycle.ts';
 import { createAgentKeyStore } from './store/agent-keys.ts';
 import { createCatalogStore } from './store/catalogs.ts';
 import { openChangeFeed } from './store/change-feed.ts';
-import { createCredentialStore } from './store/credentials.ts';
 import { createDataKeyStore } from './store/data-keys.ts';
 import { openDatabase } from './store/database.ts';
 import { createIssuerStore } from './store/issuers.ts';
 import { createServerStore } from './store/servers.ts';
 import { createTenantStore } from './store/tenants.ts';
-import { createTicketStore } from './store/tickets.ts';
-import { createDial } from './upstream/dial.ts';
-import { openDoor } from './upstream/egress/dispatcher.ts';
-import { createDoorFetch } from './upstream/egress/door-fetch.ts';
-import { createEraMemory } from './upstream/era-probe.ts';
-import { fetchJson } from './upstream/fetch-json.ts';
-import { createHttpDial } from './upstream/http-dial.ts';
-import { createSseDial } from './upstream/sse-link.ts';
-import { createStdioDial } from './upstream/stdio-link.ts';
 
 const DATABASE_CONNECTIONS = 10;
-const SOCKETS_PER_ORIGIN = 256;
 const GRACE_MS = 10_000;
 
 /** Builds, listens, and finds the first tools in the background. The database is migrated already. */
@@ -88,32 +78,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     const issuers = announcedIssuers(createIssuerStore(database), announce);
     const keys = announcedKeys(createAgentKeyStore(database), announce);
     const servers = createServerStore(database);
-    const credentials = createCredentialStore(database);
-    const vault = createVault({
-      masterKeys: createStaticKeyProvider(options.masterKeys.map((key) => key.reveal())),
-      dataKeys: createDataKeyStore(database),
-    });
+    const masterKeys = createStaticKeyProvider(options.masterKeys.map((key) => key.reveal()));
+    const vault = createVault({ masterKeys, dataKeys: createDataKeyStore(database) });
 
-    // The one way out, and the links over it
-    const doorRules = { connectTimeoutMs: 10_000, allow: () => undefined };
-    const dispatcher = openDoor({ ...doorRules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
-    life.onClose('door', () => dispatcher.destroy());
-    // A stream keeps its socket: as many as there are connections that listen, and none of them a call's.
-    const streams = openDoor({ ...doorRules, socketsPerOrigin: null });
-    life.onClose('door for streams', () => streams.destroy());
-    const door = { dispatcher, streams, clock };
-    const dial = createDial({
-      http: createHttpDial({ door, eras: createEraMemory(clock), client: self }),
-      sse: createSseDial({ clock, logger, client: self, fetch: createDoorFetch(streams) }),
-      stdio: createStdioDial({ clock, logger, client: self, parentEnv: options.parentEnv }),
-    });
+    const { dial, fetch, fetchJson } = createLinks(options, life);
 
     // Who is asking, what is there, with whose key, over which wire
     const authenticator = createAuthenticator({
       keys,
       issuers,
       tenants,
-      fetchJson: (url, signal) => fetchJson(door, url, signal),
+      fetchJson,
       audience: publicUrlNow,
       clock,
       changes,
@@ -132,10 +107,23 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const registry = createRegistry({ loadServers, catalogs: createCatalogStore(database), changes, clock, logger });
     life.onClose('registry', () => registry.close());
-    const tickets = createTickets({ store: createTicketStore(database), clock, publicUrl: publicUrlNow });
-    const broker = createCredentialBroker({ credentials, vault, tickets, changes, logger });
-    life.onClose('broker', () => broker.close());
-    const keeper = announced(createSecretKeeper({ vault, credentials, clock }), announce);
+    const credentialParts = createCredentialParts({
+      database,
+      changes,
+      announce,
+      vault,
+      masterKeys,
+      fetch,
+      mayUseHttp,
+      registry,
+      subjectTokenOf: (tenantId, principalId) => authenticator.subjectTokenOf(tenantId, principalId),
+      publicUrl: publicUrlNow,
+      version: options.version,
+      life,
+      clock,
+      logger,
+    });
+    const { broker, credentials, tickets, keeper } = credentialParts;
     const pool = new Pool({ dial, clock, logger, maxPerTenant: limits.maxConnectionsPerTenant });
     life.onClose('connections', () => pool.close());
     life.onClose(
@@ -153,7 +141,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const withUpstream = createWithUpstream({
       broker,
       pool,
-      askSignIn: (server, principalId) => broker.askSignIn(server, principalId),
+      askSignIn: createAskForCredential({ broker, scopes: credentialParts.scopes, clock }),
       onUnreachable: (server) => void discovery.doubt(server),
     });
     const discovering = createWithUpstream({
@@ -182,12 +170,21 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const watch = createWatchLists({ pool, discovery, registry, broker, clock, logger });
     life.onClose('list watch', () => watch.close());
-    const connect = createConnectTool({
+    const waits = createSignInWaits({ broker, changes, clock });
+    life.onClose('waits for sign-ins', () => waits.stop());
+    // Nobody's call hangs on these, and they leave the calls their room.
+    const noticeWaits = createSignInWaits({ broker, changes, clock });
+    life.onClose('notices of sign-ins', () => noticeWaits.stop());
+    const askSignIn = createAskSignIn({
       broker,
-      waitForSignIn: createWaitForSignIn({ broker, changes, clock, waitMs: limits.signInWaitMs }),
+      waits,
+      states: createRequestStates(vault, clock),
+      clock,
+      waitMs: limits.signInWaitMs,
     });
+    const connect = createConnectTool({ broker, askSignIn });
     const operations = {
-      callTool: createCallTool({ catalog, connect, withUpstream, shaper: createShaper(self), clock }),
+      callTool: createCallTool({ catalog, connect, askSignIn, withUpstream, shaper: createShaper(self), clock }),
       listTools: catalog.view,
     };
 
@@ -207,6 +204,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       challenge: (request, route, error) =>
         challengeFor(publicUrl, route, error, request.headers.authorization !== undefined),
       methods: createMethods(operations, self),
+      signInDone: createSignInDone({ registry, waits: noticeWaits, clock }),
       sessions,
       listeners,
       logger,
@@ -223,6 +221,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       definitions: { secretsOf, mayUseHttp },
       credentials,
       keeper,
+      importGrant: credentialParts.importGrant,
+      disconnect: credentialParts.disconnect,
       signedIn,
       connections: createLiveConnections(pool),
       tickets,
@@ -230,14 +230,17 @@ export async function startApp(options: AppOptions): Promise<App> {
       clock,
       logger,
     });
-    const consent = createConsentRouter({
-      tickets,
-      findServer: registry.find,
-      findTenant: (tenantId) => tenants.find(tenantId),
-      keeper,
-      tryKey: createKeyTrial(dial),
+    const pages = createPages({
+      database,
+      tenants,
+      issuers,
+      registry,
+      vault,
+      keys: credentialParts,
+      hasCredential,
+      dial,
       signedIn,
-      linkSignInAllowed: () => options.allowLinkSignIn || isLoopbackHost(new URL(publicUrl).hostname),
+      allowLinkSignIn: options.allowLinkSignIn,
       publicUrl: publicUrlNow,
       clock,
       logger,
@@ -256,7 +259,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           () => false,
         )),
       admin,
-      consent,
+      pages,
       logger,
     });
     const gatekeeper = createGatekeeper({
@@ -276,6 +279,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       async stop() {
         isStopping = true;
         server.stopAccepting();
+        waits.stop();
         listeners.close();
         await server.drained(GRACE_MS);
         await life.close();

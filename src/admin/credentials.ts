@@ -2,11 +2,13 @@
 import { z } from 'zod';
 import { bindingOf } from '../catalog/binding.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { TokenSet } from '../credential/authorization-server.ts';
 import type { Owner } from '../credential/credential.ts';
 import type { StoredCredential } from '../credential/credential-store.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { type PrincipalId, parsePrincipalId } from '../shared/id.ts';
 import { describeError } from '../shared/logger.ts';
+import { Secret } from '../shared/secret.ts';
 import { parseBody } from './body.ts';
 import { readPage, toPage } from './page.ts';
 import type { AdminDeps, RegisteredServer } from './ports.ts';
@@ -15,8 +17,22 @@ import { type AdminRoute, type Answer, done, ok, type TenantRequest, toTime } fr
 import { getServer } from './servers.ts';
 
 const secretSchema = z.strictObject({ secret: z.string() });
+const tokenText = z.string().regex(/^[\x21-\x7e]{1,16384}$/, 'must be a token: 1 to 16384 visible ASCII characters');
+const oauthSchema = z.strictObject({
+  oauth: z.strictObject({
+    accessToken: tokenText,
+    refreshToken: tokenText.optional(),
+    /** Seconds. */
+    expiresIn: z.number().min(0).max(315_360_000).optional(),
+    scope: z.string().max(8192).optional(),
+  }),
+});
+const IMPORT_MS = 30_000;
 
-type Deps = Pick<AdminDeps, 'directory' | 'credentials' | 'keeper' | 'signedIn' | 'clock' | 'logger'>;
+type Deps = Pick<
+  AdminDeps,
+  'directory' | 'credentials' | 'keeper' | 'importGrant' | 'disconnect' | 'signedIn' | 'clock' | 'logger'
+>;
 type OwnerOf = (request: TenantRequest) => Owner;
 
 export function credentialRoutes(deps: Deps): readonly AdminRoute[] {
@@ -49,16 +65,43 @@ function requirePrincipal(text: string): PrincipalId {
 async function keep(deps: Deps, { tenant, param, body }: TenantRequest, owner: Owner): Promise<Answer> {
   const { server } = getServer(deps, tenant.id, param('name'));
   if (server === undefined) throw conflict("The server's definition does not hold; correct it first.");
-  const secret = readSecret(body);
-  const { version } = await keepOr422(deps, server, owner, secret);
+  const isImport = typeof body === 'object' && body !== null && 'oauth' in body;
+  const { version } = isImport
+    ? await importOr422(deps, server, owner, readTokens(body))
+    : await keepOr422(deps, server, owner, parseBody(secretSchema, body).secret);
   await announce(deps, server, owner);
-  return ok({ server: server.name, ...ownerView(owner), kind: 'secret', version, updatedAt: toTime(deps.clock.now()) });
+  const kind = isImport ? 'oauth' : 'secret';
+  return ok({ server: server.name, ...ownerView(owner), kind, version, updatedAt: toTime(deps.clock.now()) });
 }
 
-function readSecret(body: unknown): string {
-  const isImport = typeof body === 'object' && body !== null && 'oauth' in body;
-  if (isImport) throw invalidAt('$.oauth', 'importing OAuth tokens is not available in this version');
-  return parseBody(secretSchema, body).secret;
+function readTokens(body: unknown): TokenSet {
+  const { accessToken, refreshToken, expiresIn, scope } = parseBody(oauthSchema, body).oauth;
+  return {
+    accessToken: new Secret(accessToken),
+    refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
+    expiresInS: expiresIn,
+    scopes: scope?.split(' ').filter((one) => one !== ''),
+  };
+}
+
+/** Where the tokens can be renewed is found out now; a server that cannot be asked takes none. */
+async function importOr422(
+  { importGrant, clock }: Deps,
+  server: UpstreamServer,
+  owner: Owner,
+  tokens: TokenSet,
+): Promise<{ readonly version: string }> {
+  const late = new AbortController();
+  const tooLate = new ProxyError('upstream_unavailable', 'The sign-in server was not found in time.');
+  const cancel = clock.after(IMPORT_MS, () => late.abort(tooLate));
+  try {
+    return await importGrant(server, owner, tokens, late.signal);
+  } catch (error) {
+    if (error instanceof ProxyError && error.code === 'invalid_request') throw invalidAt('$.oauth', error.message);
+    throw error;
+  } finally {
+    cancel();
+  }
 }
 
 async function keepOr422(
@@ -88,8 +131,11 @@ async function announce({ signedIn, logger }: Deps, server: UpstreamServer, owne
 }
 
 async function remove(deps: Deps, { tenant, param }: TenantRequest, owner: Owner): Promise<Answer> {
-  const { id } = getServer(deps, tenant.id, param('name'));
-  if (!(await deps.keeper.remove(tenant.id, id, owner))) throw notFound();
+  const { id, server } = getServer(deps, tenant.id, param('name'));
+  // Of a definition that does not hold nobody knows where to revoke.
+  const wasThere =
+    server === undefined ? await deps.keeper.remove(tenant.id, id, owner) : await deps.disconnect(server, owner);
+  if (!wasThere) throw notFound();
   return done;
 }
 
@@ -106,7 +152,7 @@ async function list({ credentials, directory }: Deps, { tenant, query }: TenantR
 }
 
 function toView(
-  { owner, kind, version, updatedAt, binding }: StoredCredential,
+  { owner, kind, version, updatedAt, binding, details }: StoredCredential,
   registered: RegisteredServer | undefined,
 ): Readonly<Record<string, unknown>> {
   const server = registered?.server;
@@ -115,10 +161,12 @@ function toView(
   return {
     server: registered?.name ?? null,
     ...storedOwnerView(owner),
-    kind,
+    // What the definition calls it.
+    kind: kind === 'grant' ? (server?.credential?.kind ?? 'oauth') : kind,
     version,
     updatedAt: toTime(updatedAt),
     usable,
+    ...details,
   };
 }
 

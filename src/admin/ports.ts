@@ -5,6 +5,7 @@ import type { ServerStore } from '../catalog/server-store.ts';
 import type { Problem, UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Owner } from '../credential/credential.ts';
 import type { CredentialStore } from '../credential/credential-store.ts';
+import type { ImportGrant } from '../credential/import-grant.ts';
 import type { SecretKeeper } from '../credential/keep-secret.ts';
 import type { Tickets } from '../credential/tickets.ts';
 import type { Vault } from '../credential/vault.ts';
@@ -71,6 +72,9 @@ export interface AdminDeps {
   readonly definitions: DefinitionRules;
   readonly credentials: Pick<CredentialStore, 'find' | 'list'>;
   readonly keeper: SecretKeeper;
+  readonly importGrant: ImportGrant;
+  /** Removes what is kept and revokes it where it came from; false when nothing was kept. */
+  readonly disconnect: (server: UpstreamServer, owner: Owner) => Promise<boolean>;
   /** A credential was kept: its tools are looked for. Bounds itself; what it rejects with is only logged. */
   readonly signedIn: (server: UpstreamServer, owner: Owner) => Promise<void>;
   readonly connections: LiveConnections;

@@ -6,12 +6,15 @@ import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { randomId } from '../shared/id.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
-import type {
-  AuthorizationServers,
-  ClientAuthentication,
-  GrantPlace,
-  OAuthClient,
-  SignInPlace,
+import {
+  type AuthorizationServers,
+  type ClientAuthentication,
+  type GrantPlace,
+  type OAuthClient,
+  OAuthUnavailable,
+  type Registration,
+  type RegistrationRequest,
+  type SignInPlace,
 } from './authorization-server.ts';
 import type { ClientKeys } from './client-keys.ts';
 import type { ClientKey, ClientStore, StoredClient } from './client-store.ts';
@@ -41,6 +44,8 @@ export interface ClientsDeps {
   readonly clock: Clock;
 }
 
+/** Shorter than the lease, so that nobody else begins while it lasts. */
+const REGISTER_MS = 15_000;
 const LEASE_MS = 20_000;
 const WAIT_MS = 25_000;
 const LOOK_MS = 250;
@@ -59,9 +64,8 @@ export function createClients({ store, vault, keys, authorizationServers, public
   const documentUrl = ({ tenantId, id }: UpstreamServer, isPublic: boolean): string =>
     `${base()}/oauth/client-metadata.json?context=${contextIdOf(tenantId, id)}${isPublic ? '&auth=none' : ''}`;
 
-  /** With our key, but for servers that say they take no such proof: the document's word has to be what is done. */
-  const ofDocument = async (server: UpstreamServer, methods: readonly string[] | undefined): Promise<OAuthClient> => {
-    const isPublic = methods !== undefined && !methods.includes('private_key_jwt') && methods.includes('none');
+  /** What the document says of us has to be what we do. */
+  const ofDocument = async (server: UpstreamServer, isPublic: boolean): Promise<OAuthClient> => {
     const clientId = documentUrl(server, isPublic);
     if (isPublic) return { clientId, authentication: { kind: 'none' } };
     const { id, privateKey } = await keys.current();
@@ -78,14 +82,25 @@ export function createClients({ store, vault, keys, authorizationServers, public
     client.redirectUri === uri &&
     (client.secretExpiresAt === undefined || client.secretExpiresAt - clock.now() > ENDS_SOON_MS);
 
-  const registerNow = async (server: UpstreamServer, place: SignInPlace, key: ClientKey, signal: AbortSignal) => {
+  const registerInTime = async (place: SignInPlace, request: RegistrationRequest): Promise<Registration> => {
+    const late = new AbortController();
+    const reason = new OAuthUnavailable('The authorization server did not answer the registration in time.');
+    const cancel = clock.after(REGISTER_MS, () => late.abort(reason));
+    try {
+      return await authorizationServers.register(place, request, late.signal);
+    } finally {
+      cancel();
+    }
+  };
+
+  const registerNow = async (server: UpstreamServer, place: SignInPlace, key: ClientKey) => {
     const uri = redirectUri(server);
     const request = {
       redirectUri: uri,
       clientName: 'Keybearer',
       initialAccessToken: server.credential?.initialAccessToken,
     };
-    const { client, secretExpiresAt } = await authorizationServers.register(place, request, signal);
+    const { client, secretExpiresAt } = await registerInTime(place, request);
     const { authentication } = client;
     if (authentication.kind === 'key') throw new ProxyError('internal', 'A registration never asks for our key.');
     const sealed =
@@ -96,7 +111,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
     return { client, stored: { clientId: client.clientId, redirectUri: uri, method, sealed, secretExpiresAt } };
   };
 
-  const registered = async (server: UpstreamServer, place: SignInPlace, signal: AbortSignal): Promise<OAuthClient> => {
+  const registered = async (server: UpstreamServer, place: SignInPlace): Promise<OAuthClient> => {
     const key = keyOf(server, place.issuer);
     const holder = randomId(12);
     const endsAt = clock.now() + WAIT_MS;
@@ -110,7 +125,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
           // Between the look and the lease another node may have done it.
           const current = await store.find(key);
           if (current !== undefined && isGood(current, redirectUri(server))) return await opened(key, current);
-          const { client, stored } = await registerNow(server, place, key, signal);
+          const { client, stored } = await registerNow(server, place, key);
           made = stored;
           return client;
         } finally {
@@ -118,10 +133,11 @@ export function createClients({ store, vault, keys, authorizationServers, public
         }
       }
       if (now > endsAt) throw new ProxyError('upstream_unavailable', 'The registration takes too long; try again.');
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(LOOK_MS);
     }
   };
 
+  /** Belongs to all who wait for it: one who leaves ends nobody else's, and a refusal is remembered all the same. */
   const registeredOrRefused = async (
     server: UpstreamServer,
     place: SignInPlace,
@@ -130,15 +146,18 @@ export function createClients({ store, vault, keys, authorizationServers, public
     const key = JSON.stringify([server.tenantId, server.id, server.revision, place.issuer]);
     const refused = refusals.get(key);
     if (refused !== undefined) throw refused;
-    try {
-      return await flights.run(key, () => registered(server, place, signal));
-    } catch (error) {
-      if (error instanceof ProxyError && error.code === 'upstream_protocol') {
-        refusals.set(key, error);
-        clock.after(REFUSED_MS, () => refusals.delete(key));
+    const work = async (): Promise<OAuthClient> => {
+      try {
+        return await registered(server, place);
+      } catch (error) {
+        if (error instanceof ProxyError && error.code === 'upstream_protocol') {
+          refusals.set(key, error);
+          clock.after(REFUSED_MS, () => refusals.delete(key));
+        }
+        throw error;
       }
-      throw error;
-    }
+    };
+    return flights.run(key, work, signal);
   };
 
   const preRegistered = (server: UpstreamServer, methods: readonly string[] | undefined): OAuthClient | undefined => {
@@ -154,7 +173,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
       if (own !== undefined) return own;
       // The authorization server has to be able to fetch the document, so it has to be on https.
       if (place.takesMetadataDocument && publicUrl().startsWith('https:'))
-        return ofDocument(server, place.tokenAuthMethods);
+        return ofDocument(server, takesOnlyPublic(place.tokenAuthMethods));
       if (place.registrationEndpoint !== undefined) return registeredOrRefused(server, place, signal);
       throw new ProxyError(
         'upstream_protocol',
@@ -164,14 +183,18 @@ export function createClients({ store, vault, keys, authorizationServers, public
     async known(server, { issuer, tokenAuthMethods }, clientId) {
       const own = preRegistered(server, tokenAuthMethods);
       if (own !== undefined) return own.clientId === clientId ? own : undefined;
-      if ([true, false].some((isPublic) => clientId === documentUrl(server, isPublic)))
-        return ofDocument(server, tokenAuthMethods);
+      for (const isPublic of [false, true])
+        if (clientId === documentUrl(server, isPublic)) return ofDocument(server, isPublic);
       const key = keyOf(server, issuer);
       const stored = await store.find(key);
       return stored?.clientId === clientId ? opened(key, stored) : undefined;
     },
     forget: (server, issuer, clientId) => store.forget(keyOf(server, issuer), clientId),
   };
+}
+
+function takesOnlyPublic(methods: readonly string[] | undefined): boolean {
+  return methods !== undefined && !methods.includes('private_key_jwt') && methods.includes('none');
 }
 
 function keyOf({ tenantId, id }: UpstreamServer, issuer: string): ClientKey {

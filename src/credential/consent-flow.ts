@@ -10,26 +10,28 @@ import { ProxyError } from '../shared/errors.ts';
 import { randomId, type ServerId, type TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { AttemptStore, StoredAttempt } from './attempt-store.ts';
-import { type AuthorizationServers, OAuthRefusal, OAuthUnavailable, type SignInPlace } from './authorization-server.ts';
+import {
+  type AuthorizationServers,
+  type OAuthClient,
+  OAuthRefusal,
+  OAuthUnavailable,
+  type SignInPlace,
+} from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { contextIdOf } from './context-id.ts';
 import { type Owner, ownerKey } from './credential.ts';
 import { grantWith } from './grant.ts';
 import type { GrantKeeper } from './keep-grant.ts';
-import type { KeptCredentials } from './kept-credentials.ts';
-import { scopesOf } from './obtain-tokens.ts';
-import type { ScopeStore } from './scope-store.ts';
 import type { SignInAttempt, SignInEnd, SignInFlows } from './sign-in-flows.ts';
+import { type ScopesToAskDeps, scopesToAsk, union } from './sign-in-scopes.ts';
 import type { Ticket } from './ticket-store.ts';
 import type { Vault } from './vault.ts';
 
-export interface ConsentFlowDeps {
+export interface ConsentFlowDeps extends ScopesToAskDeps {
   readonly attempts: AttemptStore;
   readonly authorizationServers: AuthorizationServers;
   readonly clients: Clients;
   readonly keeper: Pick<GrantKeeper, 'keep'>;
-  readonly kept: Pick<KeptCredentials, 'load'>;
-  readonly scopeNeeds: Pick<ScopeStore, 'list'>;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly findServer: (tenantId: TenantId, serverId: ServerId) => Promise<UpstreamServer | undefined>;
   /** The tools are found with the new credential before the page says done. Bounds itself. */
@@ -59,7 +61,7 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
 
   const prepare = async (ticket: Ticket, server: UpstreamServer, signal: AbortSignal) => {
     const place = await authorizationServers.discover(server, ticket.challenge, signal);
-    return { place, scopes: await scopesFor(deps, ticket, server, place) };
+    return { place, scopes: await scopesToAsk(deps, ticket, server, place) };
   };
 
   const exchange = async (
@@ -73,7 +75,7 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     const client = await clients.known(server, place, clientId);
     if (client === undefined) return failed('The registration of this proxy changed meanwhile. Try again.');
     const late = new AbortController();
-    const cancel = clock.after(EXCHANGE_MS, () => late.abort(new Error('the code was not exchanged in time')));
+    const cancel = clock.after(EXCHANGE_MS, () => late.abort(new OAuthUnavailable('the code was not exchanged in time')));
     try {
       const tokens = await authorizationServers.exchange(
         place,
@@ -134,7 +136,7 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
       if ((await attempts.countOpen(tenantId, principalId, now)) >= MAX_OPEN)
         throw new ProxyError('rate_limited', 'Too many sign-ins are under way for this person; wait ten minutes.');
       const { place, scopes } = await prepare(ticket, server, signal);
-      const client = await clients.forSignIn(server, place, signal);
+      const client = await clientFor(clients, server, place, signal);
       const [state, verifier] = [randomId(), randomId()];
       const stateHash = hashOf(state);
       const redirectUri = clients.redirectUri(server);
@@ -179,33 +181,19 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
   };
 }
 
-/**
- * What to ask for: the definition's scopes, or what the server names; never less than the last grant was
- * asked for with, and all that calls were found to lack (2026-07-28 §authorization, step-up).
- */
-async function scopesFor(
-  { kept, scopeNeeds }: Pick<ConsentFlowDeps, 'kept' | 'scopeNeeds'>,
-  ticket: Ticket,
+/** For the pages: what is no answer now may be one later. */
+async function clientFor(
+  clients: Clients,
   server: UpstreamServer,
   place: SignInPlace,
-): Promise<readonly string[]> {
-  const { tenantId, serverId, principalId } = ticket;
-  const owner = ownerKey({ kind: 'principal', principalId });
-  const { opened } = await kept.load(server, owner);
-  const before =
-    opened?.content.kind === 'grant' &&
-    opened.binding === ticket.binding &&
-    opened.content.grant.place.issuer === place.issuer
-      ? opened.content.grant.scopes
-      : [];
-  const needed = await scopeNeeds.list({ tenantId, serverId, owner });
-  const asked = union(scopesOf(server) ?? place.scopes, before, ticket.scopes, needed);
-  // Without it some servers give nothing to renew with (OpenID Connect Core §11).
-  return place.offersOfflineAccess ? union(asked, ['offline_access']) : asked;
-}
-
-function union(...lists: readonly (readonly string[])[]): readonly string[] {
-  return [...new Set(lists.flat())];
+  signal: AbortSignal,
+): Promise<OAuthClient> {
+  try {
+    return await clients.forSignIn(server, place, signal);
+  } catch (error) {
+    if (!(error instanceof OAuthUnavailable)) throw error;
+    throw new ProxyError('upstream_unavailable', 'The sign-in server did not answer. Try again.', { cause: error });
+  }
 }
 
 /** What the callback's failure means for the person; undefined for a fault of our own. */

@@ -5,7 +5,7 @@ import type { Change } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { Secret } from '../shared/secret.ts';
-import type { AuthorizationServers, OAuthClient } from './authorization-server.ts';
+import { type AuthorizationServers, type OAuthClient, OAuthUnavailable } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
 import type { CredentialStore } from './credential-store.ts';
@@ -43,7 +43,7 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
     hint: 'refresh_token' | 'access_token',
   ) => {
     const late = new AbortController();
-    const cancel = clock.after(REVOKE_MS, () => late.abort(new Error('not revoked in time')));
+    const cancel = clock.after(REVOKE_MS, () => late.abort(new OAuthUnavailable('not revoked in time')));
     try {
       await authorizationServers.revoke(grant.place, client, token, hint, late.signal);
     } finally {
@@ -66,13 +66,15 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
         const pause = PAUSES_MS[attempt];
         const fields = { tenantId: server.tenantId, server: server.name, hint, attempt, error: describeError(error) };
         logger.warn(fields, 'token not revoked');
-        if (pause === undefined) return;
-        await clock.sleep(pause, root.signal);
+        // A refusal is an answer: the next one would be the same.
+        if (pause === undefined || !(error instanceof OAuthUnavailable)) return;
+        await clock.sleep(Math.max(pause, error.retryAfterMs ?? 0), root.signal);
       }
     }
   };
 
   const revokeAll = async (server: UpstreamServer, grant: Grant): Promise<void> => {
+    if (grant.place.revocationEndpoint === undefined) return;
     const client = await clients.known(server, grant.place, grant.clientId);
     if (client === undefined) return;
     // Neither waits for the other: a server that knows no revocation of access tokens still ends the rest.

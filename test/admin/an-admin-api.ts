@@ -6,6 +6,10 @@ import { createAdminRouter } from '../../src/admin/router.ts';
 import { parseDefinition } from '../../src/catalog/definition.ts';
 import { openDefinition } from '../../src/catalog/sealed-definition.ts';
 import type { ServerRow } from '../../src/catalog/server-store.ts';
+import type { SignInPlace } from '../../src/credential/authorization-server.ts';
+import { ownerKey } from '../../src/credential/credential.ts';
+import { createImportGrant } from '../../src/credential/import-grant.ts';
+import { createGrantKeeper } from '../../src/credential/keep-grant.ts';
 import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
 import { createTickets } from '../../src/credential/tickets.ts';
 import type { Vault } from '../../src/credential/vault.ts';
@@ -16,6 +20,20 @@ import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+
+const A_PLACE: SignInPlace = {
+  issuer: 'https://as.example',
+  authorizationEndpoint: 'https://as.example/authorize',
+  tokenEndpoint: 'https://as.example/token',
+  registrationEndpoint: undefined,
+  revocationEndpoint: undefined,
+  takesMetadataDocument: false,
+  answersWithIssuer: false,
+  tokenAuthMethods: undefined,
+  resource: 'https://files.example/mcp',
+  scopes: ['files'],
+  offersOfflineAccess: false,
+};
 
 export const OPERATOR_KEY = 'operator-key-canary-1d0f';
 
@@ -40,6 +58,7 @@ export interface AdminApi extends AsyncDisposable {
   readonly credentials: InMemoryCredentials;
   readonly ticketRows: InMemoryTickets;
   readonly signedIn: string[];
+  readonly disconnected: string[];
   readonly log: string[];
   /** Everything that was answered so far. */
   readonly answers: string[];
@@ -64,7 +83,7 @@ export async function openAdminApi(): Promise<AdminApi> {
   const rows: ServerRow[] = [];
   const files: ServerRow[] = [];
   const live: AdminApi['live'] = [];
-  const [signedIn, log, answers]: [string[], string[], string[]] = [[], [], []];
+  const [signedIn, disconnected, log, answers]: [string[], string[], string[], string[]] = [[], [], [], []];
   let registered: (RegisteredServer & { tenantId: TenantId })[] = [];
   let revision = 0;
   const secretsOf = (tenantId: TenantId, name: string) => ({
@@ -150,6 +169,17 @@ export async function openAdminApi(): Promise<AdminApi> {
     definitions: { secretsOf, mayUseHttp: () => false },
     credentials,
     keeper: createSecretKeeper({ vault, credentials, clock }),
+    importGrant: createImportGrant({
+      authorizationServers: { discover: async () => A_PLACE },
+      clients: { forSignIn: async () => ({ clientId: 'us', authentication: { kind: 'none' } }) },
+      keeper: createGrantKeeper({ vault, credentials }),
+      announce: () => undefined,
+      clock,
+    }),
+    disconnect: async ({ tenantId, id }, owner) => {
+      disconnected.push(`${tenantId} ${id} ${ownerKey(owner)}`);
+      return credentials.remove(tenantId, id, ownerKey(owner));
+    },
     signedIn: async (server, owner) => void signedIn.push(`${server.tenantId} ${server.name} ${JSON.stringify(owner)}`),
     connections: {
       list: (tenantId) => live.filter((connection) => connection.tenantId === tenantId),
@@ -179,6 +209,7 @@ export async function openAdminApi(): Promise<AdminApi> {
     credentials,
     ticketRows,
     signedIn,
+    disconnected,
     log,
     answers,
     async send(method, path, body, options = {}) {

@@ -76,7 +76,10 @@ describe('credentials', () => {
 
   it.each([
     [{ oauth: { accessToken: CANARY } }, '$.oauth'],
-    [{ secret: CANARY, oauth: {} }, '$.oauth'],
+    [{ oauth: { accessToken: `${CANARY}\n` } }, '$.oauth.accessToken'],
+    [{ oauth: { accessToken: 'a', token: CANARY } }, '$.oauth.token'],
+    [{ oauth: { accessToken: 'a', expiresIn: -1 } }, '$.oauth.expiresIn'],
+    [{ secret: CANARY, oauth: { accessToken: 'a' } }, '$.secret'],
     [{ secret: `${CANARY}\r\nX-Evil: 1` }, '$.secret'],
     [{ secret: '' }, '$.secret'],
     [{ secret: 7 }, '$.secret'],
@@ -110,6 +113,49 @@ describe('credentials', () => {
     await using api = await anApi();
     Object.assign(api.deps, { signedIn: () => Promise.reject(new Error('down')) });
     expect((await api.send('PUT', notes('alice'), { secret: CANARY })).status).toBe(200);
+  });
+});
+
+describe('OAuth tokens from elsewhere', () => {
+  it('are taken over for one person, and shown as what they are, never as themselves', async () => {
+    await using api = await anApi();
+    await api.send('PUT', '/tenants/acme/servers/files', {
+      url: 'https://files.example/mcp',
+      credential: { kind: 'oauth' },
+    });
+    const oauth = { accessToken: CANARY, refreshToken: `${CANARY}-r`, expiresIn: 3600, scope: 'files mail' };
+    const reply = await api.send('PUT', '/tenants/acme/servers/files/credentials/alice', { oauth });
+    expect(reply.json).toMatchObject({ server: 'files', principal: 'alice', kind: 'oauth' });
+    const listed = await api.send('GET', '/tenants/acme/credentials');
+    expect(listed.json).toMatchObject({
+      items: [
+        {
+          server: 'files',
+          principal: 'alice',
+          kind: 'oauth',
+          usable: true,
+          issuer: 'https://as.example',
+          scopes: ['files', 'mail'],
+          renewable: true,
+          expiresAt: '2023-11-14T23:13:20.000Z',
+        },
+      ],
+    });
+    expect(api.answers.join()).not.toContain(CANARY);
+    expect(JSON.stringify(api.credentials.rows)).not.toContain(CANARY);
+    expect(api.signedIn).toEqual(['acme files {"kind":"principal","principalId":"alice"}']);
+  });
+
+  it('are ended where they came from when they are removed (B213)', async () => {
+    await using api = await anApi();
+    await api.send('PUT', '/tenants/acme/servers/files', {
+      url: 'https://files.example/mcp',
+      credential: { kind: 'oauth' },
+    });
+    await api.send('PUT', '/tenants/acme/servers/files/credentials/alice', { oauth: { accessToken: 'a' } });
+    expect((await api.send('DELETE', '/tenants/acme/servers/files/credentials/alice')).status).toBe(204);
+    expect(api.disconnected).toEqual([expect.stringMatching(/^acme \S+ p:alice$/)]);
+    expect(api.credentials.rows).toEqual([]);
   });
 });
 

@@ -35,6 +35,7 @@ export const secretSpec = (change: Partial<CredentialSpec> = {}): CredentialSpec
   help: undefined,
   oauth: {},
   clientSecret: undefined,
+  initialAccessToken: undefined,
   ...change,
 });
 

@@ -1,0 +1,49 @@
+// Takes over tokens that were got elsewhere, so that people who are connected already need not sign in
+// again when their product moves here.
+import { bindingOf } from '../catalog/binding.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Change } from '../shared/changes.ts';
+import type { Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
+import type { AuthorizationServers, TokenSet } from './authorization-server.ts';
+import type { Clients } from './clients.ts';
+import { type Owner, ownerKey } from './credential.ts';
+import { grantWith } from './grant.ts';
+import type { GrantKeeper } from './keep-grant.ts';
+import { scopesOf } from './obtain-tokens.ts';
+
+export interface ImportGrantDeps {
+  readonly authorizationServers: Pick<AuthorizationServers, 'discover'>;
+  readonly clients: Pick<Clients, 'forSignIn'>;
+  readonly keeper: Pick<GrantKeeper, 'keep'>;
+  readonly announce: (change: Change) => void;
+  readonly clock: Clock;
+}
+
+/**
+ * They are renewed as the client that this server's people sign in with, so that has to be the one they
+ * were given to. Throws `invalid_request` for a server that takes no grants, and what discovery throws.
+ */
+export type ImportGrant = (
+  server: UpstreamServer,
+  owner: Owner,
+  tokens: TokenSet,
+  signal: AbortSignal,
+) => Promise<{ readonly version: string }>;
+
+export function createImportGrant(deps: ImportGrantDeps): ImportGrant {
+  const { authorizationServers, clients, keeper, announce, clock } = deps;
+  return async (server, owner, tokens, signal) => {
+    if (server.credential?.kind !== 'oauth' || owner.kind !== 'principal')
+      throw new ProxyError('invalid_request', `${server.name} takes no OAuth tokens for this owner.`);
+    const found = await authorizationServers.discover(server, undefined, signal);
+    const { clientId } = await clients.forSignIn(server, found, signal);
+    const { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } = found;
+    const place = { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods };
+    const scopes = tokens.scopes ?? scopesOf(server) ?? found.scopes;
+    const grant = grantWith({ refreshToken: undefined, scopes, place, clientId }, tokens, clock.now());
+    const written = await keeper.keep(server, owner, bindingOf(server), grant, clock.now());
+    announce({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner: ownerKey(owner) });
+    return written;
+  };
+}

@@ -1,0 +1,62 @@
+// What a sign-in asks for, so that no answer ever brings less than the last one did.
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { ProxyError } from '../shared/errors.ts';
+import type { SignInPlace } from './authorization-server.ts';
+import { ownerKey } from './credential.ts';
+import type { KeptCredentials, Opened } from './kept-credentials.ts';
+import { scopesOf } from './obtain-tokens.ts';
+import type { ScopeStore } from './scope-store.ts';
+import type { Ticket } from './ticket-store.ts';
+
+export interface ScopesToAskDeps {
+  readonly kept: Pick<KeptCredentials, 'load'>;
+  readonly scopeNeeds: Pick<ScopeStore, 'list'>;
+}
+
+const OFFLINE_ACCESS = 'offline_access';
+
+/**
+ * What to ask for: the definition's scopes, or what the server names; never less than the last grant was
+ * asked for with, and all that calls were found to lack (2026-07-28 §authorization, step-up).
+ */
+export async function scopesToAsk(
+  { kept, scopeNeeds }: ScopesToAskDeps,
+  ticket: Ticket,
+  server: UpstreamServer,
+  place: SignInPlace,
+): Promise<readonly string[]> {
+  const { tenantId, serverId, principalId } = ticket;
+  const owner = ownerKey({ kind: 'principal', principalId });
+  const opened = await openedOrNot(kept, server, owner);
+  const before =
+    opened?.content.kind === 'grant' &&
+    opened.binding === ticket.binding &&
+    opened.content.grant.place.issuer === place.issuer
+      ? opened.content.grant.scopes
+      : [];
+  const needed = await scopeNeeds.list({ tenantId, serverId, owner });
+  const asked = union(scopesOf(server) ?? place.scopes, before.filter(isRight), ticket.scopes, needed);
+  // Without it some servers give nothing to renew with (OpenID Connect Core §11).
+  return place.offersOfflineAccess ? union(asked, [OFFLINE_ACCESS]) : asked;
+}
+
+/** Not a right but a way to be given tokens; asked for where it is offered now (B176). */
+const isRight = (scope: string): boolean => scope !== OFFLINE_ACCESS;
+
+/** One that cannot be opened any more must not keep its person from replacing it. */
+async function openedOrNot(
+  kept: ScopesToAskDeps['kept'],
+  server: UpstreamServer,
+  owner: string,
+): Promise<Opened | undefined> {
+  try {
+    return (await kept.load(server, owner)).opened;
+  } catch (error) {
+    if (error instanceof ProxyError && error.code === 'internal') return undefined;
+    throw error;
+  }
+}
+
+export function union(...lists: readonly (readonly string[])[]): readonly string[] {
+  return [...new Set(lists.flat())];
+}
