@@ -10,11 +10,12 @@ export interface HttpAppDeps {
   readonly issuersOf: (tenant: string | undefined) => Promise<readonly string[]>;
   readonly isReady: () => Promise<boolean>;
   readonly admin: Router;
-  readonly consent: Router;
+  /** What people see, and what other servers may read about us. */
+  readonly pages: readonly Router[];
   readonly logger: Logger;
 }
 
-export function createHttpApp({ publicUrl, issuersOf, isReady, admin, consent, logger }: HttpAppDeps): Express {
+export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, logger }: HttpAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -42,7 +43,7 @@ export function createHttpApp({ publicUrl, issuersOf, isReady, admin, consent, l
   });
 
   app.use('/admin/v1', admin);
-  app.use(consent);
+  for (const router of pages) app.use(router);
   app.get('/', (_request, response) => {
     response.json({ name: 'keybearer', mcp: `${publicUrl()}/mcp`, admin: `${publicUrl()}/admin/v1` });
   });

@@ -19,6 +19,13 @@ export interface Listener {
   readonly mayStay: () => Promise<boolean>;
 }
 
+export interface OpenStream {
+  /** One event, as text. */
+  say(event: string): void;
+  /** Ends it from our side. */
+  end(): void;
+}
+
 export interface ListenersDeps {
   readonly registry: Pick<Registry, 'onChange'>;
   readonly changes: ChangeFeed;
@@ -60,8 +67,8 @@ export class Listeners {
     return size;
   }
 
-  /** Opens the stream; gives the way to end it from our side. */
-  add(listener: Listener, greeting: string): () => void {
+  /** Opens the stream. */
+  add(listener: Listener, greeting: string): OpenStream {
     const { tenantId } = listener.caller;
     listener.response.writeHead(200, [...STREAM_HEADERS]);
     listener.response.write(greeting);
@@ -74,9 +81,12 @@ export class Listeners {
       this.#deps.onInterest(tenantId, false);
     };
     listener.response.on('close', remove);
-    return () => {
-      remove();
-      end(listener);
+    return {
+      say: (event) => write(listener, event),
+      end() {
+        remove();
+        end(listener);
+      },
     };
   }
 

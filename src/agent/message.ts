@@ -19,6 +19,7 @@ export interface Incoming {
   /** JSON text of the id as the agent wrote it; 'null' where there is none. */
   readonly idText: string;
   readonly method: string;
+  /** Of an answer its result; empty when it is an error. */
   readonly params: JsonObject;
 }
 
@@ -49,7 +50,9 @@ export function readMessage(text: string, headers: IncomingHttpHeaders): Incomin
   const idText = idOf(message);
   const { method } = message as { method?: unknown };
   if (method === undefined && ('result' in message || 'error' in message)) {
-    return { kind: 'answer', era: 'legacy', idText: idText ?? 'null', method: '', params: NO_PARAMS };
+    const { result } = message as { result?: unknown };
+    const params = isJsonObject(result) ? result : NO_PARAMS;
+    return { kind: 'answer', era: 'legacy', idText: idText ?? 'null', method: '', params };
   }
   if (typeof method !== 'string') throw new BadMessage(400, -32600, 'The message has no method.', idText);
   const params = message['params'];

@@ -2,7 +2,7 @@
 
 import type { Scope } from '../catalog/catalog.ts';
 import type { Caller } from '../identity/caller.ts';
-import type { Operations } from '../proxy/operations.ts';
+import type { Operations, Questions } from '../proxy/operations.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import {
   isLegacyVersion,
@@ -24,6 +24,8 @@ export interface Exchange {
   readonly incoming: Incoming;
   /** What the agent said it can do: per session in the legacy era, per request in the modern one. */
   readonly capabilities: JsonObject;
+  /** How the agent can be asked while the request is open; undefined when it cannot be. */
+  readonly questions: Questions | undefined;
   readonly responder: Responder;
   readonly signal: AbortSignal;
   /** Makes `signal` fire with this reason. */
@@ -72,7 +74,8 @@ export function createMethods(operations: Operations, self: Implementation): Met
     return [`{"jsonrpc":"2.0","id":${incoming.idText},"result":`, page[incoming.era], '}'];
   };
 
-  const callTool: Method = async ({ caller, scope, incoming, capabilities, responder, signal, abort }) => {
+  const callTool: Method = async (exchange) => {
+    const { caller, scope, incoming, capabilities, questions, responder, signal, abort } = exchange;
     const { params, era, idText } = incoming;
     const { name } = params as { name?: unknown };
     if (typeof name !== 'string')
@@ -82,7 +85,7 @@ export function createMethods(operations: Operations, self: Implementation): Met
     try {
       const result = await operations.callTool(
         caller,
-        { scope, name, params, era, capabilities, progressToken, hearing: responder, abort },
+        { scope, name, params, era, capabilities, progressToken, hearing: responder, questions, abort },
         signal,
       );
       return result.kind === 'reply'

@@ -33,6 +33,11 @@ export class Responder implements Hearing {
     return this.#response.destroyed;
   }
 
+  /** Whether anything can be said before the answer. */
+  get takesEvents(): boolean {
+    return this.#accepted.events;
+  }
+
   message(raw: string): void {
     if (this.#accepted.events) this.#pending += eventOf(raw);
   }

@@ -1,11 +1,15 @@
 // Sessions of the 2025 revisions. A session is no proof of identity: it is bound to the caller that
 // opened it, and for everybody else it does not exist.
 import type { Caller } from '../identity/caller.ts';
+import { canShowLinks } from '../proxy/ask-in-stream.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { randomId, type TenantId } from '../shared/id.ts';
 import type { Abortable } from '../shared/light-abort.ts';
+import { LATEST_LEGACY } from '../wire/era.ts';
 import type { JsonObject } from '../wire/reply.ts';
+import type { OpenStream } from './listeners.ts';
+import { SessionQuestions } from './questions.ts';
 import type { McpRoute } from './route.ts';
 
 export interface Session {
@@ -19,8 +23,18 @@ export interface Session {
   usedAt: number;
   /** Requests that can still be cancelled, by the text of their id. */
   inFlight: Map<string, Abortable> | undefined;
-  /** Ends the GET stream, when one is open. */
-  closeStream: (() => void) | undefined;
+  /** The GET stream, when one is open. */
+  stream: OpenStream | undefined;
+  /** Defined when this agent can show its person a link: URL elicitation, which came with 2025-11-25. */
+  readonly questions: SessionQuestions | undefined;
+  /** Links whose sign-in is waited for, to tell the agent when it is done. */
+  elicitations: Map<string, Elicitation> | undefined;
+}
+
+export interface Elicitation {
+  readonly id: string;
+  /** Ends the wait. */
+  readonly leave: Abortable;
 }
 
 const IDLE_MS = 60 * 60_000;
@@ -60,7 +74,9 @@ export class Sessions {
       capabilities,
       usedAt: this.#clock.now(),
       inFlight: undefined,
-      closeStream: undefined,
+      stream: undefined,
+      questions: version === LATEST_LEGACY && canShowLinks(capabilities) ? new SessionQuestions() : undefined,
+      elicitations: undefined,
     };
     this.#byId.set(session.id, session);
     this.#count(session, 1);
@@ -79,9 +95,10 @@ export class Sessions {
   end(session: Session): void {
     if (!this.#byId.delete(session.id)) return;
     this.#count(session, -1);
-    session.closeStream?.();
-    for (const controller of session.inFlight?.values() ?? [])
-      controller.abort(new ProxyError('cancelled', 'The session has ended.'));
+    session.stream?.end();
+    const reason = new ProxyError('cancelled', 'The session has ended.');
+    for (const controller of session.inFlight?.values() ?? []) controller.abort(reason);
+    for (const { leave } of session.elicitations?.values() ?? []) leave.abort(reason);
   }
 
   close(): void {
@@ -92,7 +109,7 @@ export class Sessions {
   #sweep(): void {
     const limit = this.#clock.now() - IDLE_MS;
     for (const session of this.#byId.values()) {
-      const isBusy = session.closeStream !== undefined || (session.inFlight?.size ?? 0) > 0;
+      const isBusy = session.stream !== undefined || (session.inFlight?.size ?? 0) > 0;
       if (!isBusy && session.usedAt < limit) this.end(session);
     }
   }

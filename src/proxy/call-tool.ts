@@ -4,19 +4,24 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { UpstreamRequest } from '../connection/connection.ts';
+import type { Lease } from '../connection/lease.ts';
+import type { Caller } from '../identity/caller.ts';
 import { requireOpen } from '../policy/gate.ts';
 import type { Shaper } from '../result/shape.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startTimer, type Timer } from '../shared/deadline.ts';
-import { type ErrorCode, ProxyError } from '../shared/errors.ts';
+import { type ErrorCode, ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import { paramHeaderValues } from '../wire/headers.ts';
+import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { ConnectTool } from './connect-tool.ts';
 import type { Answer, Call, CallTool } from './operations.ts';
+import { isOurState } from './request-state.ts';
 import type { WithUpstream } from './with-upstream.ts';
 
 export interface CallToolDeps {
   readonly catalog: Catalog;
   readonly connect: ConnectTool;
+  readonly askSignIn: AskSignIn;
   readonly withUpstream: WithUpstream;
   readonly shaper: Shaper;
   readonly clock: Clock;
@@ -25,34 +30,80 @@ export interface CallToolDeps {
 /** Progress restarts a call's timeout, but nothing runs longer than this. */
 const CEILING_MS = 10 * 60_000;
 
-export function createCallTool({ catalog, connect, withUpstream, shaper, clock }: CallToolDeps): CallTool {
-  return async (caller, call, signal) => {
-    const found = catalog.find(caller, call.scope, call.name, signal);
+export function createCallTool(deps: CallToolDeps): CallTool {
+  const { catalog, connect, askSignIn, withUpstream, shaper, clock } = deps;
+
+  /** Gives the answer to go away with, or nothing when the person has signed in and the call can go on. */
+  const ask = async (asking: Asking, link: SignInRequiredError, signal: AbortSignal): Promise<Answer | undefined> => {
+    const asked = await askSignIn.ask(asking, link, signal);
+    if (asked.kind === 'signed_in') return undefined;
+    if (asked.kind === 'input_required') return { kind: 'result', result: asked.result };
+    throw unconnected(asked.kind, link);
+  };
+
+  const resume = async (asking: Asking, state: string, signal: AbortSignal): Promise<Call> => {
+    const resumed = await askSignIn.resume(asking, state, signal);
+    if (resumed.kind === 'signed_in') return resumed.call;
+    throw unconnected(resumed.kind, resumed.link);
+  };
+
+  return async (caller, arrived, signal) => {
+    const found = catalog.find(caller, arrived.scope, arrived.name, signal);
     const target = found instanceof Promise ? await found : found;
     if (target === undefined)
       throw new ProxyError(
         'not_found',
-        `There is no tool ${JSON.stringify(call.name.slice(0, 128))}; list the tools again.`,
+        `There is no tool ${JSON.stringify(arrived.name.slice(0, 128))}; list the tools again.`,
       );
     const { server } = target;
-    if (target.kind === 'connect') return connect(caller, server, call, signal);
+    if (target.kind === 'connect') return connect(caller, server, arrived, signal);
     const { tool } = target;
     requireOpen(server, tool);
 
-    const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () =>
-      call.abort(tooLate(server)),
-    );
-    try {
-      return await withUpstream(server, caller.principalId, signal, async ({ connection }): Promise<Answer> => {
-        const reply = await connection.request(toRequest(call, tool, timer, signal));
-        return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
-      });
-    } catch (error) {
-      throw named(error, server);
-    } finally {
-      timer.end();
+    const state = arrived.params['requestState'];
+    let mayAsk = !isOurState(state);
+    const call = isOurState(state) ? await resume(askingFor(caller, server, arrived, tool), state, signal) : arrived;
+    // Twice only for a person who has signed in meanwhile, and then with all of its time again.
+    for (;;) {
+      let link: SignInRequiredError;
+      const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () =>
+        call.abort(tooLate(server)),
+      );
+      try {
+        const use = async ({ connection }: Lease): Promise<Answer> => {
+          const reply = await connection.request(toRequest(call, tool, timer, signal));
+          return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
+        };
+        return await withUpstream(server, caller.principalId, signal, use, tool.name);
+      } catch (error) {
+        if (!(error instanceof SignInRequiredError) || !mayAsk) throw named(error, server);
+        link = error;
+      } finally {
+        timer.end();
+      }
+      mayAsk = false;
+      const answer = await ask(askingFor(caller, server, call, tool), link, signal);
+      if (answer !== undefined) return answer;
     }
   };
+}
+
+const askingFor = (caller: Caller, server: UpstreamServer, call: Call, tool: Tool): Asking => ({
+  caller,
+  server,
+  call,
+  tool: tool.name,
+  waits: 'if_asked',
+});
+
+/** The link as it is, or with what the person said about it. */
+function unconnected(why: 'denied' | 'not_yet', link: ProxyError): ProxyError {
+  if (why === 'not_yet' || !(link instanceof SignInRequiredError)) return link;
+  return new ProxyError(
+    'sign_in_required',
+    `The person declined to sign in to ${link.server}. Should they change their mind, they can open ${link.url}; then try again.`,
+    { data: link.data },
+  );
 }
 
 const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set([

@@ -1,37 +1,40 @@
-// Answers `server__connect`: the sign-in link, or that the person is connected already.
+// Answers `server__connect`: the sign-in link, shown as the agent can, or that the person is connected already.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
 import type { Caller } from '../identity/caller.ts';
-import { SignInRequiredError } from '../shared/errors.ts';
+import { type ProxyError, SignInRequiredError } from '../shared/errors.ts';
+import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { Answer, Call } from './operations.ts';
+import { isOurState } from './request-state.ts';
 
 export type ConnectTool = (caller: Caller, server: UpstreamServer, call: Call, signal: AbortSignal) => Promise<Answer>;
 
-/** Port: waits until the principal has a credential for the server; false when the time for that is over. */
-export type WaitForSignIn = (
-  caller: Caller,
-  server: UpstreamServer,
-  call: Call,
-  url: string,
-  signal: AbortSignal,
-) => Promise<boolean>;
-
 export interface ConnectToolDeps {
-  readonly broker: CredentialBroker;
-  readonly waitForSignIn: WaitForSignIn;
+  readonly broker: Pick<CredentialBroker, 'look' | 'isRefused' | 'askSignIn'>;
+  readonly askSignIn: AskSignIn;
 }
 
-export function createConnectTool({ broker, waitForSignIn }: ConnectToolDeps): ConnectTool {
+export function createConnectTool({ broker, askSignIn }: ConnectToolDeps): ConnectTool {
   return async (caller, server, call, signal) => {
+    const asking: Asking = { caller, server, call, tool: undefined, waits: wantsToWait(call) ? 'always' : 'never' };
+    const state = call.params['requestState'];
+    if (isOurState(state)) {
+      const resumed = await askSignIn.resume(asking, state, signal);
+      return resumed.kind === 'signed_in' ? connected(server) : linkTo(server, resumed.link, resumed.kind);
+    }
     const known = await broker.look(server, caller.principalId);
     if (known !== undefined && !broker.isRefused(server, known)) return connected(server);
-    const asked = await broker.askSignIn(server, caller.principalId);
-    if (!(asked instanceof SignInRequiredError)) throw asked;
-    const args = call.params['arguments'];
-    const waits = typeof args === 'object' && args !== null && (args as { wait?: unknown }).wait === true;
-    if (waits && (await waitForSignIn(caller, server, call, asked.url, signal))) return connected(server);
-    return linkTo(server, asked);
+    const link = await broker.askSignIn(server, caller.principalId);
+    if (!(link instanceof SignInRequiredError)) throw link;
+    const asked = await askSignIn.ask(asking, link, signal);
+    if (asked.kind === 'input_required') return { kind: 'result', result: asked.result };
+    return asked.kind === 'signed_in' ? connected(server) : linkTo(server, link, asked.kind);
   };
+}
+
+function wantsToWait({ params }: Call): boolean {
+  const args = params['arguments'];
+  return typeof args === 'object' && args !== null && (args as { wait?: unknown }).wait === true;
 }
 
 function connected(server: UpstreamServer): Answer {
@@ -44,17 +47,19 @@ function connected(server: UpstreamServer): Answer {
   };
 }
 
-function linkTo(server: UpstreamServer, { url, expiresAt }: SignInRequiredError): Answer {
+function linkTo(server: UpstreamServer, link: ProxyError, why: 'denied' | 'not_yet'): Answer {
+  if (!(link instanceof SignInRequiredError)) throw link;
+  const { url, expiresAt } = link;
+  const title = server.title ?? server.name;
   const until = new Date(expiresAt).toISOString();
+  const text =
+    why === 'denied'
+      ? `The person declined to sign in to ${title}. Should they change their mind, they can open ${url} (valid until ${until})`
+      : `Ask the person to open this link to connect ${title}: ${url} (valid until ${until})`;
   return {
     kind: 'result',
     result: {
-      content: [
-        {
-          type: 'text',
-          text: `Ask the person to open this link to connect ${server.title ?? server.name}: ${url} (valid until ${until})`,
-        },
-      ],
+      content: [{ type: 'text', text }],
       structuredContent: { status: 'sign_in_required', server: server.name, url, expiresAt: until },
     },
   };

@@ -3,6 +3,7 @@ import type { Scope } from '../catalog/catalog.ts';
 import type { View } from '../catalog/view.ts';
 import type { Hearing } from '../connection/connection.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { SignInRequiredError } from '../shared/errors.ts';
 import type { Era } from '../wire/era.ts';
 import type { Edit, JsonObject, Reply } from '../wire/reply.ts';
 
@@ -18,8 +19,18 @@ export interface Call {
   /** JSON text of the agent's progress token. */
   readonly progressToken: string | undefined;
   readonly hearing: Hearing;
+  /** How an agent that can show links is asked while its call stays open; undefined when it cannot be. */
+  readonly questions: Questions | undefined;
   /** Makes the operation's own signal fire, with this reason: how a timeout ends the call. */
   readonly abort: (reason: Error) => void;
+}
+
+/** Port: the way by which an agent's answers come back to whoever asked it. The question goes over `hearing`. */
+export interface Questions {
+  /** Gives the id to ask under, as JSON text. `answered` is called once at most; an error is an empty result. */
+  open(answered: (result: JsonObject) => void): string;
+  /** An answer that comes later is nobody's. True when none had come. */
+  close(idText: string): boolean;
 }
 
 export type Answer =
@@ -33,6 +44,9 @@ export type CallTool = (caller: Caller, call: Call, signal: AbortSignal) => Prom
 
 /** Undefined when the scope names nothing. */
 export type ListTools = (caller: Caller, scope: Scope, signal: AbortSignal) => Promise<View | undefined>;
+
+/** Waits for the sign-in that an error asked for, as long as its link lives: whether it happened. */
+export type SignInDone = (caller: Caller, asked: SignInRequiredError, signal: AbortSignal) => Promise<boolean>;
 
 export interface Operations {
   readonly callTool: CallTool;

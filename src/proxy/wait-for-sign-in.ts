@@ -1,72 +1,155 @@
-// Waits for a person to sign in, on whatever node that happens, telling the agent now and then that it
-// still waits. Bounded; ends when the agent leaves.
+// Waits for people to sign in, on whatever node that happens. Every wait is bounded, ends when its agent
+// leaves, and when the node stops; a tenant whose people do not come cannot fill the node with waits.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
+import { ownerKey } from '../credential/credential.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { WaitForSignIn } from './connect-tool.ts';
-import type { Call } from './operations.ts';
+import type { TenantId } from '../shared/id.ts';
 
-export interface WaitForSignInDeps {
-  readonly broker: CredentialBroker;
+/** `not_yet`: the time is over, nobody may wait any more, or the wait was ended by `until`. */
+export type SignInOutcome = 'signed_in' | 'denied' | 'not_yet';
+
+/** Somebody's credential for a server. */
+export interface Sought {
+  readonly caller: Caller;
+  readonly server: UpstreamServer;
+  /** Version of a credential that the server did not take, perhaps on another node. */
+  readonly refused?: string | undefined;
+}
+
+export interface WaitedFor extends Sought {
+  readonly forMs: number;
+  /** Ends the wait before its time. Never rejects. */
+  readonly until?: Promise<unknown> | undefined;
+  /** Called at once, so that the link can be shown, and each five seconds. */
+  readonly onWaiting?: ((step: number) => void) | undefined;
+}
+
+export interface SignInWaits {
+  /** Rejects with the signal's reason when it fires first. */
+  wait(wanted: WaitedFor, signal: AbortSignal): Promise<SignInOutcome>;
+  isThere(sought: Sought): Promise<boolean>;
+  /** Whether one more call of the tenant may wait. */
+  hasRoom(tenantId: TenantId): boolean;
+  readonly size: number;
+  /** Ends all waits as if their time were over; from then on nobody waits. */
+  stop(): void;
+}
+
+export interface SignInWaitsDeps {
+  readonly broker: Pick<CredentialBroker, 'look' | 'isRefused'>;
   readonly changes: ChangeFeed;
   readonly clock: Clock;
-  readonly waitMs: number;
 }
 
+interface Waiting {
+  readonly serverId: string;
+  readonly owner: string;
+  look(): void;
+  end(outcome: SignInOutcome): void;
+}
+
+/** Of one tenant. */
+const MAX_WAITING = 1_000;
 const PROGRESS_MS = 5_000;
 
-export function createWaitForSignIn({ broker, changes, clock, waitMs }: WaitForSignInDeps): WaitForSignIn {
-  return (caller, server, call, url, signal) =>
-    new Promise((resolve, reject) => {
-      let step = 0;
-      const end = (): void => {
-        unsubscribe();
-        cancel();
-        cancelProgress();
-        signal.removeEventListener('abort', left);
-      };
-      const left = (): void => {
-        end();
-        reject(signal.reason as Error);
-      };
-      const check = async (): Promise<void> => {
-        if (!(await hasCredential(broker, caller, server))) return;
-        end();
-        resolve(true);
-      };
-      const unsubscribe = changes.subscribe((change) => {
-        const concerns =
-          change.kind === 'resync' ||
-          (change.kind === 'credentials' && change.tenantId === caller.tenantId && change.serverId === server.id);
+export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): SignInWaits {
+  const byTenant = new Map<TenantId, Set<Waiting>>();
+  let isStopped = false;
+
+  /** From the database: memory may not have heard yet. */
+  const isThere = async ({ caller, server, refused }: Sought): Promise<boolean> => {
+    const found = await broker.look(server, caller.principalId);
+    if (found === undefined || broker.isRefused(server, found)) return false;
+    return refused === undefined || found.kind === 'none' || found.version !== refused;
+  };
+
+  const each = (job: (waiting: Waiting) => void): void => {
+    for (const all of byTenant.values()) for (const one of all) job(one);
+  };
+
+  const unsubscribe = changes.subscribe((change) => {
+    if (change.kind === 'resync') each((waiting) => waiting.look());
+    if (change.kind !== 'credentials' && change.kind !== 'sign_in_denied') return;
+    for (const waiting of byTenant.get(change.tenantId) ?? []) {
+      if (waiting.serverId !== change.serverId || waiting.owner !== change.owner) continue;
+      if (change.kind === 'credentials') waiting.look();
+      else waiting.end('denied');
+    }
+  });
+
+  const hasRoom = (tenantId: TenantId): boolean => !isStopped && (byTenant.get(tenantId)?.size ?? 0) < MAX_WAITING;
+
+  const begin = (
+    wanted: WaitedFor,
+    signal: AbortSignal,
+    resolve: (outcome: SignInOutcome) => void,
+    reject: (reason: Error) => void,
+  ): void => {
+    const { caller, server, forMs, until, onWaiting } = wanted;
+    let step = 0;
+    const leave = (): boolean => {
+      if (!remove(caller.tenantId, waiting)) return false;
+      cancel();
+      cancelProgress?.();
+      signal.removeEventListener('abort', left);
+      return true;
+    };
+    const left = (): void => {
+      if (leave()) reject(signal.reason as Error);
+    };
+    const waiting: Waiting = {
+      serverId: server.id,
+      owner: ownerKey({ kind: 'principal', principalId: caller.principalId }),
+      look() {
         // A failed look is no answer; the next notice or the end of the wait is.
-        if (concerns) check().catch(() => undefined);
-      });
-      const cancel = clock.after(waitMs, () => {
-        end();
-        resolve(false);
-      });
-      const cancelProgress = clock.every(PROGRESS_MS, () => reportWaiting(call, server, url, ++step));
-      if (signal.aborted) left();
-      else signal.addEventListener('abort', left, { once: true });
-      // At once, so that the link can be shown while the call still waits.
-      reportWaiting(call, server, url, ++step);
-      // It may have happened between the first look and now.
-      check().catch(() => undefined);
-    });
-}
+        isThere(wanted).then(
+          (is) => is && waiting.end('signed_in'),
+          () => undefined,
+        );
+      },
+      end(outcome) {
+        if (leave()) resolve(outcome);
+      },
+    };
+    const all = byTenant.get(caller.tenantId) ?? new Set();
+    byTenant.set(caller.tenantId, all.add(waiting));
+    signal.addEventListener('abort', left, { once: true });
+    const cancel = clock.after(forMs, () => waiting.end('not_yet'));
+    const cancelProgress = onWaiting && clock.every(PROGRESS_MS, () => onWaiting(++step));
+    onWaiting?.(++step);
+    void until?.then(() => waiting.end('not_yet'));
+    // It may have happened between the first look and now.
+    waiting.look();
+  };
 
-async function hasCredential(broker: CredentialBroker, caller: Caller, server: UpstreamServer): Promise<boolean> {
-  const found = await broker.find(server, caller.principalId);
-  return found !== undefined && !broker.isRefused(server, found);
-}
+  const remove = (tenantId: TenantId, waiting: Waiting): boolean => {
+    const all = byTenant.get(tenantId);
+    if (all?.delete(waiting) !== true) return false;
+    if (all.size === 0) byTenant.delete(tenantId);
+    return true;
+  };
 
-function reportWaiting(call: Call, server: UpstreamServer, url: string, step: number): void {
-  if (call.progressToken === undefined) return;
-  const text = JSON.stringify(`Waiting for the person to sign in to ${server.name}: ${url}`);
-  call.hearing.message(
-    `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${call.progressToken},"progress":${step},"message":${text}}}`,
-  );
-  void call.hearing.flush();
+  return {
+    async wait(wanted, signal) {
+      signal.throwIfAborted();
+      if (hasRoom(wanted.caller.tenantId))
+        return new Promise((resolve, reject) => begin(wanted, signal, resolve, reject));
+      return (await isThere(wanted)) ? 'signed_in' : 'not_yet';
+    },
+    isThere,
+    hasRoom,
+    get size() {
+      let size = 0;
+      each(() => size++);
+      return size;
+    },
+    stop() {
+      isStopped = true;
+      unsubscribe();
+      each((waiting) => waiting.end('not_yet'));
+    },
+  };
 }

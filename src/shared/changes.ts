@@ -7,7 +7,9 @@ export type Change =
   | { readonly kind: 'tenants' | 'issuers' | 'agent_keys'; readonly tenantId: TenantId }
   | { readonly kind: 'servers'; readonly tenantId: TenantId; readonly serverId: string }
   | { readonly kind: 'catalogs'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string }
-  | { readonly kind: 'credentials'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string };
+  | { readonly kind: 'credentials'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string }
+  /** The person said no at the server's own sign-in: whoever waits for them need not wait any longer. */
+  | { readonly kind: 'sign_in_denied'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string };
 
 export interface ChangeFeed {
   /** Hears every change, of this node too, in the order of commit; gives the way to stop. */

@@ -3,6 +3,7 @@
 import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import { Reply } from '../wire/reply.ts';
 import type { HttpAnswer } from './http-exchange.ts';
+import { readChallenge } from './oauth/challenge.ts';
 
 /** The server no longer knows the session; by the protocol the request did not run (2025-11-25 §transports, session management). */
 export class SessionLostError extends NotRunError {
@@ -25,11 +26,19 @@ export function retryAfterMs(value: string | undefined, now: number): number | u
  */
 export function replyOf(answer: HttpAnswer, now: number, hasSession: boolean): Reply {
   const { status } = answer;
-  if (status === 401 || status === 403) throw new CredentialRefusedError(status, answer.challenge);
+  if (status === 401 || status === 403)
+    throw new CredentialRefusedError(status, answer.challenge, missingScopes(status, answer.challenge));
   if (status === 404 && hasSession) throw new SessionLostError();
   const reply = isJson(answer) ? readReply(answer) : undefined;
   if (reply !== undefined && (status < 300 || reply.isError)) return reply;
   throw statusError(answer, now);
+}
+
+/** 403 `insufficient_scope` is about this request, not about the credential (RFC 6750 §3.1). */
+function missingScopes(status: number, header: string | undefined): readonly string[] | undefined {
+  if (status !== 403 || header === undefined) return undefined;
+  const { error, scopes } = readChallenge(header, '');
+  return error === 'insufficient_scope' ? scopes : undefined;
 }
 
 // An error body often comes without a type; it is still read.

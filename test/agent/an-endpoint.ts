@@ -6,7 +6,7 @@ import { createMethods } from '../../src/agent/methods.ts';
 import { parseMcpRoute } from '../../src/agent/route.ts';
 import { Sessions } from '../../src/agent/sessions.ts';
 import type { Caller } from '../../src/identity/caller.ts';
-import type { Answer, Call, Operations } from '../../src/proxy/operations.ts';
+import type { Answer, Call, Operations, SignInDone } from '../../src/proxy/operations.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { ANNA, aCaller, BEN, ownerKeyOf } from '../catalog/a-tenant.ts';
@@ -41,6 +41,7 @@ export class Bench {
   readonly calls: { caller: Caller; call: Call; signal: AbortSignal }[] = [];
   callTool: CallTool = () => Promise.resolve({ kind: 'result', result: { content: [] } });
   listTools: Operations['listTools'] = () => Promise.resolve(viewOf([['linear', ['search']]]));
+  signInDone: SignInDone = () => Promise.resolve(false);
   isStopping = false;
   /** Awaited before anybody is known. */
   lookUp: Promise<void> | undefined;
@@ -63,6 +64,7 @@ export class Bench {
       },
       challenge: (_request, route, { code }) => `Bearer path="${route.path}", why="${code}"`,
       methods: createMethods(operations, SELF),
+      signInDone: (...args) => this.signInDone(...args),
       sessions: this.sessions,
       listeners: this.listeners,
       logger: createLogger('debug', { write: (line) => void this.lines.push(line) }),

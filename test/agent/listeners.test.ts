@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Listener, Listeners } from '../../src/agent/listeners.ts';
+import { type Listener, Listeners, type OpenStream } from '../../src/agent/listeners.ts';
 import type { Registered, RegistryListener, TenantServers } from '../../src/catalog/registry.ts';
 import type { PrincipalId, TenantId } from '../../src/shared/id.ts';
 import { ACME, ANNA, aCaller, BEN, ownerKeyOf, settled } from '../catalog/a-tenant.ts';
@@ -61,7 +61,7 @@ class Bench {
     principalId: PrincipalId = ANNA,
     tenantId = ACME,
     isDeaf = false,
-  ): Promise<{ text: () => string; leave: () => void; resume: () => void; end: () => void; response: ServerResponse }> {
+  ): Promise<{ text: () => string; leave: () => void; resume: () => void; response: ServerResponse } & OpenStream> {
     const door = await this.door();
     const arrived = new Promise<ServerResponse>((resolve) => this.#waiting.push(resolve));
     const ask = 'GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -74,8 +74,8 @@ class Bench {
       goodbye: 'data: goodbye\n\n',
       mayStay: () => Promise.resolve(this.welcome.has(principalId)),
     };
-    const end = this.listeners.add(listener, ': hello\n\n');
-    return { text, leave: () => void socket.destroy(), resume: () => void socket.resume(), end, response };
+    const stream = this.listeners.add(listener, ': hello\n\n');
+    return { text, leave: () => void socket.destroy(), resume: () => void socket.resume(), ...stream, response };
   }
 
   async close(): Promise<void> {

@@ -50,7 +50,7 @@ describe('a session', () => {
     const { sessions, open } = aBench();
     const session = open();
     let closed = 0;
-    session.closeStream = () => closed++;
+    session.stream = { say: () => undefined, end: () => closed++ };
     const controller = new AbortController();
     session.inFlight = new Map([['1', controller]]);
     sessions.end(session);
@@ -82,11 +82,11 @@ describe('the end of a session', () => {
   it('does not come while a stream is open or a request runs', () => {
     const { clock, sessions, open } = aBench();
     const [streaming, running] = [open(), open()];
-    streaming.closeStream = () => undefined;
+    streaming.stream = { say: () => undefined, end: () => undefined };
     running.inFlight = new Map([['1', new AbortController()]]);
     clock.advance(5 * HOUR);
     expect(sessions.size).toBe(2);
-    streaming.closeStream = undefined;
+    streaming.stream = undefined;
     running.inFlight.clear();
     clock.advance(60_000);
     expect(sessions.size).toBe(0);

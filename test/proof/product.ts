@@ -64,7 +64,7 @@ export async function startProduct(environment: Readonly<Record<string, string>>
   const ready = new Promise<string>((resolve, reject) => {
     const hear = (chunk: Buffer): void => {
       text += chunk.toString('utf8');
-      const url = /Keybearer is ready at (http:\/\/[^\s/]+)\/mcp\n[\s\S]*\n\n/.exec(text)?.[1];
+      const url = /Keybearer is ready at (http:\/\/[^\s/]+)\/mcp\n(?:[\s\S]*\n)?\n/.exec(text)?.[1];
       if (url !== undefined) resolve(url);
     };
     child.stdout.on('data', hear);

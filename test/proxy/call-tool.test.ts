@@ -6,6 +6,7 @@ import type { CallTool } from '../../src/proxy/operations.ts';
 import { createShaper } from '../../src/result/shape.ts';
 import { Reply } from '../../src/wire/reply.ts';
 import { aServer } from '../credential/in-memory.ts';
+import { anAsking } from './an-asking.ts';
 import { aCall, aCaller, settled, Upstream } from './support.ts';
 
 const TOOL = {
@@ -18,6 +19,7 @@ class Bench extends Upstream {
   target: Target | undefined;
   connects = 0;
   readonly callTool: CallTool;
+  readonly asking = anAsking(this);
 
   constructor(definition: Readonly<Record<string, unknown>> = {}) {
     super();
@@ -29,6 +31,7 @@ class Bench extends Upstream {
         view: () => Promise.resolve(undefined),
         status: () => ({ state: 'ok', reason: undefined, toolCount: 0 }),
       },
+      askSignIn: this.asking.askSignIn,
       connect: () => (this.connects++, Promise.resolve({ kind: 'result', result: { content: [] } })),
       withUpstream: this.withUpstream,
       shaper: createShaper({ name: 'keybearer', version: '1' }),

@@ -1,30 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { createConnectTool } from '../../src/proxy/connect-tool.ts';
-import { createWaitForSignIn } from '../../src/proxy/wait-for-sign-in.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import type { TenantId } from '../../src/shared/id.ts';
 import { keyOf } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
-import { AChangeFeed } from '../support/a-change-feed.ts';
+import { anAsking } from './an-asking.ts';
 import { aCall, aCaller, server, settled, Upstream } from './support.ts';
 
 function aBench() {
   const upstream = new Upstream();
   upstream.credential = undefined;
-  const changes = new AChangeFeed();
-  const { broker, clock } = upstream;
-  const waitForSignIn = createWaitForSignIn({ broker, changes, clock, waitMs: 120_000 });
-  const connect = createConnectTool({ broker, waitForSignIn });
-  const timers = clock.pending;
-  return { upstream, changes, clock, connect, timersLeft: () => clock.pending - timers };
+  return anAsking(upstream);
 }
 
 const WAIT = { arguments: { wait: true } };
-const signIn = (upstream: Upstream, changes: AChangeFeed): void => {
-  upstream.credential = keyOf('anna');
-  changes.say({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner: 'p:anna' });
-};
-
 describe('the stand-in', () => {
   it('gives the link at once, in words and as data', async () => {
     const { connect } = aBench();
@@ -83,37 +71,37 @@ describe('the stand-in', () => {
 
 describe('waiting for the person', () => {
   it('ends as soon as they have signed in, on whatever node', async () => {
-    const { connect, upstream, changes, timersLeft } = aBench();
+    const { connect, signIn, timersLeft, waits } = aBench();
     const { call, signal } = aCall(WAIT);
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
-    signIn(upstream, changes);
+    signIn();
     expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
-    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+    expect([timersLeft(), waits.size]).toEqual([0, 0]);
   });
 
   it('ends with the link when nobody comes in time', async () => {
-    const { connect, clock, changes, timersLeft } = aBench();
+    const { connect, clock, timersLeft, waits } = aBench();
     const { call, signal } = aCall(WAIT);
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
     clock.advance(120_000);
     expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'sign_in_required' } } });
-    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+    expect([timersLeft(), waits.size]).toEqual([0, 0]);
   });
 
   it('ends when the agent leaves, and leaves nothing behind', async () => {
-    const { connect, changes, timersLeft } = aBench();
+    const { connect, timersLeft, waits } = aBench();
     const { call, signal } = aCall(WAIT);
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
     call.abort(new ProxyError('cancelled', 'The agent went away.'));
     await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
-    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+    expect([timersLeft(), waits.size]).toEqual([0, 0]);
     const again = aCall(WAIT);
     again.call.abort(new ProxyError('cancelled', 'before'));
     await expect(connect(aCaller(), server, again.call, again.signal)).rejects.toMatchObject({ message: 'before' });
-    expect([timersLeft(), changes.listeners]).toEqual([0, 0]);
+    expect([timersLeft(), waits.size]).toEqual([0, 0]);
   });
 
   it('sees a sign-in that happened just before it began to listen', async () => {
@@ -133,12 +121,12 @@ describe('waiting for the person', () => {
   it('looks again after lost notices, and never for other people or servers', async () => {
     const { connect, upstream, changes } = aBench();
     let looks = 0;
-    upstream.broker.find = () => (looks++, upstream.credential);
+    upstream.broker.look = () => (looks++, Promise.resolve(upstream.credential));
     const { call, signal } = aCall(WAIT);
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
     const before = looks;
-    for (const other of [{ tenantId: 'umbrella' as TenantId }, { serverId: 'another' }]) {
+    for (const other of [{ tenantId: 'umbrella' as TenantId }, { serverId: 'another' }, { owner: 'p:ben' }]) {
       changes.say({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner: 'p:anna', ...other });
     }
     changes.say({ kind: 'servers', tenantId: server.tenantId, serverId: server.id });
@@ -150,30 +138,30 @@ describe('waiting for the person', () => {
   });
 
   it('goes on when a look fails', async () => {
-    const { connect, upstream, changes } = aBench();
+    const { connect, upstream, changes, signIn } = aBench();
     const { call, signal } = aCall(WAIT);
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
-    const { find } = upstream.broker;
-    upstream.broker.find = () => Promise.reject(new Error('no database'));
+    const { look } = upstream.broker;
+    upstream.broker.look = () => Promise.reject(new Error('no database'));
     changes.say({ kind: 'resync' });
     await settled();
-    upstream.broker.find = find;
-    signIn(upstream, changes);
+    upstream.broker.look = look;
+    signIn();
     expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'connected' } } });
   });
 
   it('B096: shows the link at once, and progress each five seconds, to an agent that asked for it', async () => {
-    const { connect, clock, upstream, changes } = aBench();
+    const { connect, clock, signIn } = aBench();
     const { call, signal, heard } = aCall(WAIT, { progressToken: '"t"' });
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
     clock.advance(11_000);
     const message = 'Waiting for the person to sign in to notes: http://127.0.0.1/connect/x';
     const steps = heard.messages.map((raw) => (JSON.parse(raw) as { params: unknown }).params);
-    expect(steps).toEqual([1, 2, 3].map((progress) => ({ progressToken: 't', progress, message })));
+    expect(steps).toEqual([0.001, 0.002, 0.003].map((progress) => ({ progressToken: 't', progress, message })));
     expect(heard.flushes).toBe(3);
-    signIn(upstream, changes);
+    signIn();
     await waiting;
     clock.advance(60_000);
     expect(heard.messages).toHaveLength(3);

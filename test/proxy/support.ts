@@ -126,7 +126,7 @@ export class Upstream {
     this.broker = {
       find: () => this.credential,
       look: () => Promise.resolve(this.stored ?? this.credential),
-      newerThan: (_server, refused) => {
+      afterRefusal: (_server, refused) => {
         const newer = this.stored ?? this.credential;
         return Promise.resolve(
           newer?.kind === 'static' && refused.kind === 'static' && newer.version !== refused.version
@@ -137,7 +137,7 @@ export class Upstream {
       askSignIn: () => Promise.resolve(this.#signIn()),
       refused: () => undefined,
       isRefused: () => false,
-      close: () => undefined,
+      scopesOf: () => undefined,
     };
     this.withUpstream = createWithUpstream({
       broker: this.broker,
@@ -198,6 +198,7 @@ export function aCall(
     capabilities: {},
     progressToken: undefined,
     hearing: heard,
+    questions: undefined,
     abort: (reason) => controller.abort(reason),
     ...rest,
   };

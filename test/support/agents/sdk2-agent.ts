@@ -3,12 +3,27 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { JsonObject } from '../upstreams/message.ts';
 import type { Agent, AgentHeaders, CallOptions } from './agent.ts';
 import { allPages } from './all-pages.ts';
-import { sdkOptions } from './sdk-options.ts';
+import { type SdkWishes, sdkCapabilities, sdkOptions } from './sdk-options.ts';
 
 const modes = { sdk2Legacy: 'legacy', sdk2Modern: { pin: '2026-07-28' } } as const;
 
-export async function connectSdk2(kind: keyof typeof modes, url: string, headers: AgentHeaders): Promise<Agent> {
-  const client = new Client({ name: kind, version: '1.0.0' }, { versionNegotiation: { mode: modes[kind] } });
+export async function connectSdk2(
+  kind: keyof typeof modes,
+  url: string,
+  headers: AgentHeaders,
+  wishes: SdkWishes = {},
+): Promise<Agent> {
+  const client = new Client(
+    { name: kind, version: '1.0.0' },
+    { versionNegotiation: { mode: modes[kind] }, ...sdkCapabilities(wishes) },
+  );
+  const { onLink, onLinkDone } = wishes;
+  if (onLink !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }) => ({ action: await onLink({ ...params }) }));
+  if (onLinkDone !== undefined)
+    client.setNotificationHandler('notifications/elicitation/complete', ({ params }) =>
+      onLinkDone(params.elicitationId),
+    );
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
   await client.connect(transport);
   return {
