@@ -46,10 +46,10 @@ describe.concurrent('a process killed in the middle of a renewal', () => {
     await using world = await aRenewingWorld();
     const doomed = await world.start();
     const agent = await world.agentAt(doomed);
-    // It has the lease and waits for the grant's row.
+    // It has the lease and waits for the client's row, which it needs for the request.
     const gate = await world.connect();
     await gate.query('BEGIN');
-    await gate.query('LOCK TABLE credentials IN ACCESS EXCLUSIVE MODE');
+    await gate.query('LOCK TABLE oauth_clients IN ACCESS EXCLUSIVE MODE');
     const call = agent.callTool('notes__whoami').catch(() => 'dead');
     await eventually(
       'the lease',

@@ -26,7 +26,6 @@ export async function aRenewingWorld(): Promise<Renewing> {
   const database = await createTestDatabase();
   const as = await startScriptedAs({ rotation: 'strict' });
   const mcp = await startGuardedMcp({ era: 'modern', tokens: as });
-  as.addClient({ clientId: 'by-hand' });
   const products: Product[] = [];
   const agents: RawAgent[] = [];
   const adminKey = randomBytes(24).toString('hex');
@@ -44,6 +43,8 @@ export async function aRenewingWorld(): Promise<Renewing> {
   };
   const connect = async (): Promise<pg.Client> => {
     const client = new pg.Client({ connectionString: database.url });
+    // One of them may be cut off by the test itself; whoever uses it hears of it.
+    client.on('error', () => undefined);
     await client.connect();
     return client;
   };
@@ -61,9 +62,9 @@ export async function aRenewingWorld(): Promise<Renewing> {
   };
   await admin('POST', '/tenants', { id: TENANT });
   const key = String((await admin('POST', `/tenants/${TENANT}/keys`, { name: 'test', mayActFor: '*' }))['key']);
-  await admin('PUT', `/tenants/${TENANT}/servers/notes`, withOauth(mcp, { clientId: 'by-hand' }));
-  const importTokens = async (): Promise<void> => {
-    const tokens = as.issue({ subject: 'ada', resource: mcp.url });
+  await admin('PUT', `/tenants/${TENANT}/servers/notes`, withOauth(mcp));
+  const importTokens = async (clientId: string | undefined): Promise<void> => {
+    const tokens = as.issue({ subject: 'ada', resource: mcp.url, ...(clientId === undefined ? {} : { clientId }) });
     const path = `/tenants/${TENANT}/servers/notes/credentials/ada`;
     await admin('PUT', path, { oauth: { ...tokens, expiresIn: 3_600 } });
   };
@@ -73,7 +74,9 @@ export async function aRenewingWorld(): Promise<Renewing> {
     agents.push(agent);
     return agent;
   };
-  await importTokens();
+  // The first time it registers; what follows is for the client that came of it.
+  await importTokens(undefined);
+  await importTokens([...as.clients.keys()][0]);
   await (await agentAt(first)).listTools();
   as.expireAll();
   return {
