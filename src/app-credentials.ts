@@ -38,7 +38,7 @@ import { createAuthorizationServers } from './upstream/oauth/authorization-serve
 import type { OAuthFetchDeps } from './upstream/oauth/oauth-fetch.ts';
 import { createPersonSignIn } from './upstream/oauth/person-sign-in.ts';
 
-export interface CredentialPartsDeps extends Pick<AppOptions, 'clock' | 'logger' | 'version'> {
+export interface CredentialPartsDeps extends Pick<AppOptions, 'clock' | 'logger'> {
   readonly database: Database;
   readonly changes: ChangeFeed;
   readonly announce: (change: Change) => void;
@@ -76,8 +76,7 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
   life.onClose('kept credentials', () => kept.close());
 
   const oauth = { fetch: deps.fetch, clock, mayUseHttp: deps.mayUseHttp };
-  const client = { name: 'keybearer', version: deps.version };
-  const authorizationServers = createAuthorizationServers({ ...oauth, logger, client });
+  const authorizationServers = createAuthorizationServers({ ...oauth, logger });
   const clientKeys = createClientKeys({ store: createServiceKeyStore(database), masterKeys: deps.masterKeys, clock });
   const store = createClientStore(database);
   const clients = createClients({ store, vault, keys: clientKeys, authorizationServers, publicUrl, clock });

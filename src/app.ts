@@ -118,7 +118,6 @@ export async function startApp(options: AppOptions): Promise<App> {
       registry,
       subjectTokenOf: (tenantId, principalId) => authenticator.subjectTokenOf(tenantId, principalId),
       publicUrl: publicUrlNow,
-      version: options.version,
       life,
       clock,
       logger,

@@ -114,7 +114,7 @@ export class OAuthUnavailable extends Error {
   }
 }
 
-/** Every method is bounded by `signal` and by a bound of its own (10 s each request). */
+/** Every method is bounded by `signal` and by bounds of its own: 10 s for each request, 20 s at a token endpoint. */
 export interface AuthorizationServers {
   /**
    * `challenge` is the WWW-Authenticate of a refused call, where one was seen; without it the server is

@@ -75,7 +75,9 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     const client = await clients.known(server, place, clientId);
     if (client === undefined) return failed('The registration of this proxy changed meanwhile. Try again.');
     const late = new AbortController();
-    const cancel = clock.after(EXCHANGE_MS, () => late.abort(new OAuthUnavailable('the code was not exchanged in time')));
+    const cancel = clock.after(EXCHANGE_MS, () =>
+      late.abort(new OAuthUnavailable('the code was not exchanged in time')),
+    );
     try {
       const tokens = await authorizationServers.exchange(
         place,

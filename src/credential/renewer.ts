@@ -56,7 +56,7 @@ export interface RenewerDeps {
 }
 
 /** All of one renewal at the authorization server; each request is bounded more tightly. */
-const REQUEST_MS = 20_000;
+const REQUEST_MS = 22_000;
 /** Longer than a renewal with its writing lasts; a node that died holds a grant up for so long. */
 const LEASE_MS = 30_000;
 const WAIT_MS = 45_000;
