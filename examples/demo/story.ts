@@ -1,0 +1,150 @@
+// What the demo tells, step by step, in plain text.
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Agent, type AgentWishes, connectAgent } from './agent.ts';
+import { signIn } from './person.ts';
+import type { Product } from './product.ts';
+
+export interface StoryOptions {
+  readonly product: Pick<Product, 'url' | 'agentKey'>;
+  /** The demo plays the person too. */
+  readonly playsPerson: boolean;
+  readonly say: (text: string) => void;
+}
+
+const SERVERS = ['everything', 'filesystem', 'notes'] as const;
+const FIRST_TOOLS_MS = 30_000;
+
+const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ');
+const linkIn = (text: string): string => /https?:\/\/\S+\/connect\/[\w-]+/.exec(text)?.[0] ?? '';
+
+export async function tellStory(options: StoryOptions): Promise<void> {
+  const { say, product } = options;
+  const alice = await connect(options, 'alice');
+  try {
+    say(`1. The agent of Alice connects to ${product.url}/mcp with one key, and asks what there is:\n`);
+    say(indent(overview(await firstTools(alice))));
+    await withoutSignIn(alice, say);
+    await aliceSignsIn(alice, options);
+    say('4. Now that somebody has signed in, the tools of Notes are there:\n');
+    say(indent(overview(await alice.toolNames())));
+    say("5. What Alice's agent does at Notes, it does as her. It never saw her token:\n");
+    await callAndTell(alice, say, 'notes__write_note', { text: 'buy milk' });
+    await callAndTell(alice, say, 'notes__list_notes');
+  } finally {
+    await alice.close();
+  }
+  await bobSignsIn(options);
+}
+
+/** The first list may come before slow servers have answered. */
+async function firstTools(agent: Agent): Promise<readonly string[]> {
+  const end = performance.now() + FIRST_TOOLS_MS;
+  for (;;) {
+    const names = await agent.toolNames();
+    if (SERVERS.every((server) => names.some((name) => name.startsWith(`${server}__`)))) return names;
+    if (performance.now() > end) throw new Error(`Not every server answered; there are ${names.join(', ')}`);
+    await pause(250);
+  }
+}
+
+const SHOWN = 3;
+
+function overview(names: readonly string[]): string {
+  const lines = SERVERS.map((server) => {
+    const own = names.filter((name) => name.startsWith(`${server}__`));
+    const more = own.length > SHOWN ? `, and ${own.length - SHOWN} more` : '';
+    return `${server.padEnd(12)} ${own.slice(0, SHOWN).join(', ')}${more}`;
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+async function withoutSignIn(alice: Agent, say: (text: string) => void): Promise<void> {
+  say('2. Servers that need no sign-in work at once:\n');
+  await callAndTell(alice, say, 'everything__echo', { message: 'hello' });
+}
+
+/** An agent that can only read text: the tool gives the link, and waits when it is asked to. */
+async function aliceSignsIn(alice: Agent, { say, playsPerson }: StoryOptions): Promise<void> {
+  say('3. Notes wants each person to sign in, so it offers one tool. The agent calls it and gets a link for Alice:\n');
+  const link = linkIn(await alice.call('notes__connect'));
+  say(indent(`${link}\n`));
+  const waiting = patiently(alice.call('notes__connect', { wait: true }));
+  say(indent('The agent calls it again with {"wait": true}, and that call waits.'));
+  await play(link, 'alice', playsPerson, say);
+  say(indent(`The call goes on by itself: ${signedIn(await waiting)}\n`));
+}
+
+/** An agent that can show links: nothing has to be called twice. */
+async function bobSignsIn(options: StoryOptions): Promise<void> {
+  const { say, playsPerson } = options;
+  say('6. The agent of Bob sees the same tools. It calls one of Notes, where Bob has not signed in yet:\n');
+  let asked: (link: string) => void = () => undefined;
+  const link = new Promise<string>((resolve) => (asked = resolve));
+  const bob = await connect(options, 'bob', asked);
+  try {
+    const waiting = patiently(bob.call('notes__list_notes'));
+    // If it fails before anybody is asked, that is what there is to tell.
+    const found = await Promise.race([link, waiting.then((text) => linkIn(text))]);
+    say(indent(`${found}\n`));
+    say(indent('This agent can show links, so it was asked to show this one, and the call waits.'));
+    await play(found, 'bob', playsPerson, say);
+    say(indent(`The same call goes on by itself: ${signedIn(await waiting)}\n`));
+  } finally {
+    await bob.close();
+  }
+}
+
+/** A call that gives up its wait answers with the link again. */
+function signedIn(answer: string): string {
+  if (linkIn(answer) !== '') throw new Error('Nobody signed in for as long as the link was good.');
+  return answer;
+}
+
+/** Looked at later; if the story ends before that, how it failed is of no interest. */
+function patiently<T>(waiting: Promise<T>): Promise<T> {
+  waiting.catch(() => undefined);
+  return waiting;
+}
+
+async function play(link: string, name: string, playsPerson: boolean, say: (text: string) => void): Promise<void> {
+  if (!playsPerson)
+    return say(indent(`Open the link in a browser, and sign in at Notes with any name (such as ${name}).`));
+  await signIn(link, name);
+  say(indent(`(The demo opened the link, confirmed, and signed in at Notes as ${name}.)`));
+}
+
+async function callAndTell(
+  agent: Agent,
+  say: (text: string) => void,
+  tool: string,
+  args: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  say(indent(`${tool} ${JSON.stringify(args)}\n  -> ${await agent.call(tool, args)}\n`));
+}
+
+function connect({ product }: StoryOptions, person: string, onLink?: AgentWishes['onLink']): Promise<Agent> {
+  const wishes = { url: product.url, key: product.agentKey, person };
+  return connectAgent(onLink === undefined ? wishes : { ...wishes, onLink });
+}
+
+/** For whoever wants to go on by hand. */
+export async function tellByHand(options: StoryOptions): Promise<void> {
+  const { product, say } = options;
+  const { url, agentKey } = product;
+  const carol = await connect(options, 'carol');
+  const link = linkIn(await carol.call('notes__connect'));
+  await carol.close();
+  say(`Everything is still running. Try it by hand:
+
+     Address      ${url}/mcp
+     Agent key    ${agentKey}   (acts for whoever the header Keybearer-Principal names)
+
+     KEY=${agentKey} node examples/agent.mjs ${url}/mcp
+
+     claude mcp add --transport http keybearer ${url}/mcp \\
+       --header "Authorization: Bearer ${agentKey}" --header "Keybearer-Principal: alice"
+
+     Or sign in at Notes as a third person, Carol: ${link}
+
+Ctrl-C ends it; nothing is left behind.`);
+}
