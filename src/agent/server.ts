@@ -2,6 +2,7 @@
 // cost more than a whole proxied call.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
@@ -24,7 +25,7 @@ export interface AgentServer {
   close(): Promise<void>;
 }
 
-const SIGN_IN_PAGES = '/connect/';
+const SIGN_IN_PAGES = /^\/(?:connect|connections)(?:[/?]|$)/;
 /** How soon a connection that was busy at the stop is closed behind its last answer. */
 const SWEEP_MS = 50;
 
@@ -39,6 +40,8 @@ export async function listenForAgents(
   host: string,
   port: number,
 ): Promise<AgentServer> {
+  /** Connections that have not asked for anything yet; Node does not count them as idle. */
+  const silent = new Set<Duplex>();
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
@@ -49,8 +52,9 @@ export async function listenForAgents(
       requireHostHeader: false,
     },
     (request, response) => {
+      silent.delete(request.socket);
       const route = parseMcpRoute(request.url ?? '/');
-      const refused = gatekeeper.check(request, request.url?.startsWith(SIGN_IN_PAGES) === true ? 'pages' : 'api');
+      const refused = gatekeeper.check(request, SIGN_IN_PAGES.test(request.url ?? '') ? 'pages' : 'api');
       if (refused !== undefined) {
         request.resume();
         const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });
@@ -87,12 +91,18 @@ export async function listenForAgents(
       resolve();
     });
   });
+  server.on('connection', (socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
   const allGone = new Promise<void>((resolve) => server.once('close', resolve));
   return {
     url: urlOf(server, host),
     stopAccepting() {
       server.close();
       server.closeIdleConnections();
+      // Browsers and agents open them ahead of need; whoever comes now is too late.
+      for (const socket of silent) socket.destroy();
     },
     drained(graceMs) {
       let cancel: Cancel | undefined;

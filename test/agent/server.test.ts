@@ -47,15 +47,21 @@ async function serve(): Promise<Seen> {
   return seen;
 }
 
-function raw(text: string): { text: () => string; isClosed: () => boolean; write: (more: string) => void } {
+function raw(text: string): {
+  text: () => string;
+  isOpen: () => boolean;
+  isClosed: () => boolean;
+  write: (more: string) => void;
+} {
   const socket = connect(Number(new URL(server?.url ?? '').port), '127.0.0.1');
-  let [all, isClosed] = ['', false];
+  let [all, isOpen, isClosed] = ['', false, false];
+  socket.on('connect', () => (isOpen = true));
   socket.on('data', (chunk: Buffer) => (all += chunk.toString()));
   socket.on('close', () => (isClosed = true));
   socket.on('error', () => undefined);
   socket.write(text);
   closers.push(() => socket.destroy());
-  return { text: () => all, isClosed: () => isClosed, write: (more) => void socket.write(more) };
+  return { text: () => all, isOpen: () => isOpen, isClosed: () => isClosed, write: (more) => void socket.write(more) };
 }
 
 const head = (line: string, more = ''): string => `${line} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
@@ -80,6 +86,8 @@ describe('a request', () => {
     [head('POST /mcp', 'Origin: https://evil.test\r\nContent-Length: 0\r\n'), 403],
     [head('GET /admin/v1/tenants', 'Origin: null\r\n'), 403],
     [head('OPTIONS /mcp', 'Origin: https://evil.test\r\n'), 403],
+    [head('POST /connect/handoff', 'Origin: https://evil.test\r\n'), 403],
+    [head('POST /connectx', 'Origin: null\r\n'), 403],
   ])('B311: reaches nobody with a wrong Host or Origin, MCP or not: %j', async (text, status) => {
     const seen = await serve();
     const answer = await answered(text);
@@ -87,6 +95,15 @@ describe('a request', () => {
     expect(answer).toContain(`{"jsonrpc":"2.0","id":null,"error":{"code":${status},`);
     expect(seen).toMatchObject({ mcp: [], app: [] });
   });
+
+  it.each(['/connect', '/connect/x', '/connect?tenant=a', '/connections', '/connections?x'])(
+    'of a form on %s comes without an Origin to name, as pages without referrer send it',
+    async (path) => {
+      const seen = await serve();
+      expect(await answered(head(`POST ${path}`, 'Origin: null\r\nContent-Length: 0\r\n'))).toContain('app');
+      expect(seen.app).toEqual([`POST ${path}`]);
+    },
+  );
 
   it('B309: of an allowed Origin may be asked about before, and its answer read', async () => {
     const seen = await serve();
@@ -111,6 +128,18 @@ describe('stopping', () => {
     server?.stopAccepting();
     await within(server?.drained(5_000) ?? Promise.resolve(), 'the drain', 2_000);
     await until(() => idle.every(({ isClosed }) => isClosed()), 'both to be closed');
+  });
+
+  it('B283: does not wait for connections that never asked for anything', async () => {
+    await serve();
+    // Its request is half there: nobody but the one who opened it knows what was to come.
+    const silent = [raw(''), raw('GET /mcp HTTP/1.1\r\nHost: 127')];
+    await until(() => silent.every(({ isOpen }) => isOpen()), 'both to be open');
+    // The server has seen the two when it has answered a third.
+    expect(await answered(head('GET /mcp'))).toContain('mcp');
+    server?.stopAccepting();
+    await within(server?.drained(5_000) ?? Promise.resolve(), 'the drain', 2_000);
+    await until(() => silent.every(({ isClosed }) => isClosed()), 'both to be closed');
   });
 
   it('B285: lets an answer that is under way get out, then closes its connection', async () => {
