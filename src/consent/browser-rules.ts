@@ -1,20 +1,38 @@
 // What browsers are told with every page, and which posts they may make.
 import type { RequestHandler } from 'express';
 
+const LOOPBACK_SITES = ['http://127.0.0.1:*', 'http://localhost:*'];
+
+/**
+ * `formLeadsTo` is the origin that the page's form leads to by a redirect. Chromium holds every redirect
+ * after a form against `form-action`, those of the other site to its own sign-in hosts too, and nobody can
+ * list these beforehand: so any https site then, and on the machine itself any port.
+ */
+export function securityPolicy(formLeadsTo?: string): string {
+  const further = formLeadsTo?.startsWith('http:') === true ? LOOPBACK_SITES : [];
+  const sites = formLeadsTo === undefined ? [] : ['https:', formLeadsTo, ...further];
+  const formAction = ["'self'", ...sites].join(' ');
+  return `default-src 'none'; style-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`;
+}
+
 const HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  // The address holds the ticket.
+  'Content-Security-Policy': securityPolicy(),
+  // Addresses hold tickets, codes and states.
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
 
-export const strictPages: RequestHandler = (_request, response, next) => {
-  response.set(HEADERS);
-  next();
-};
+const HTTPS_ONLY = { 'Strict-Transport-Security': 'max-age=31536000' };
+
+export function strictPages(publicUrl: () => string): RequestHandler {
+  return (_request, response, next) => {
+    response.set(HEADERS);
+    if (publicUrl().startsWith('https:')) response.set(HTTPS_ONLY);
+    next();
+  };
+}
 
 export interface PostOrigin {
   readonly origin: string | undefined;

@@ -1,80 +1,105 @@
-// The express side of the sign-in pages: routes, body limit, and a plain page for whatever goes wrong.
-import express, { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
-import { describeError, type Logger } from '../shared/logger.ts';
-import { isOwnPost, strictPages } from './browser-rules.ts';
-import { type ConnectDeps, createConnectPages, type Page } from './connect.ts';
-import { refusedPage } from './pages.ts';
+// The routes of everything that a person sees in a browser, and the one that a product's server calls.
+import express, { type Request, type RequestHandler, Router } from 'express';
+import type { BrowserSessionStore } from '../identity/browser-session-store.ts';
+import { isJsonObject } from '../wire/reply.ts';
+import type { Answer, BrowserRequest } from './answer.ts';
+import { strictPages } from './browser-rules.ts';
+import { type CallbackDeps, createCallbackPages } from './callback.ts';
+import { createConnectPages } from './connect.ts';
+import { type ConnectKeyDeps, createConnectKey } from './connect-key.ts';
+import { type ConnectOAuthDeps, createConnectOAuth } from './connect-oauth.ts';
+import { lastWord, refuseForeign, send, toBrowserRequest } from './express.ts';
+import { createOverviewPages, type OverviewDeps } from './overview.ts';
+import { createPeople } from './people.ts';
+import { createProve } from './prove.ts';
+import { confirmHandoff, finishHandoff } from './prove-handoff.ts';
+import { finishOidc, type ProveOidcDeps } from './prove-oidc.ts';
+import { siteOf } from './site.ts';
 import { STYLESHEET } from './stylesheet.ts';
+import { createFindVisit, type VisitDeps } from './visit.ts';
 
-export interface ConsentDeps extends ConnectDeps {
-  readonly publicUrl: () => string;
-}
+/** What is made here and handed round. */
+type Made = 'people' | 'prove' | 'findVisit' | 'flows';
 
-const readForm = express.urlencoded({ extended: false, limit: 16 * 1024, parameterLimit: 10 });
+export type ConsentDeps = Omit<VisitDeps & ConnectKeyDeps & OverviewDeps & ProveOidcDeps, Made> &
+  Pick<ConnectOAuthDeps & CallbackDeps, 'flows'> & {
+    readonly sessions: BrowserSessionStore;
+    readonly publicUrl: () => string;
+  };
 
-/** Mounted at `/`; answers nothing but /connect/{ticket} and /connect.css. */
+const FORM_BYTES = 16 * 1024;
+const readForm = express.urlencoded({ extended: false, limit: FORM_BYTES, parameterLimit: 10 });
+const readJson = express.json({ limit: FORM_BYTES });
+
+/** Mounted at `/`; answers nothing but /connect…, /connections and /oauth/callback/…. */
 export function createConsentRouter(deps: ConsentDeps): Router {
-  const pages = createConnectPages(deps);
-  const router = Router({ caseSensitive: true });
+  const { publicUrl, logger } = deps;
+  const people = createPeople(deps);
+  const proving = { ...deps, people };
+  const prove = createProve(proving);
+  const findVisit = createFindVisit({ ...proving, prove });
+  const connect = createConnectPages({
+    findVisit,
+    key: createConnectKey(deps),
+    oauth: createConnectOAuth(deps),
+    people,
+    clock: deps.clock,
+  });
+  const callback = createCallbackPages(proving);
+  const overview = createOverviewPages({ ...proving, prove });
 
-  router.use(['/connect', '/connect.css'], strictPages);
+  const show =
+    <P>(page: (request: BrowserRequest, params: P) => Promise<Answer>): RequestHandler<P> =>
+    async (request, response) => {
+      const site = siteOf(publicUrl());
+      send(response, site, await page(toBrowserRequest(request as Request, site), request.params));
+    };
+  const form = [refuseForeign(publicUrl), readForm];
+
+  const router = Router({ caseSensitive: true });
+  const places = ['/connect', '/connections', '/connect.css', '/oauth/callback'];
+  router.use(places, strictPages(publicUrl));
   router.get('/connect.css', (_request, response) => {
     response.set('Cache-Control', 'public, max-age=3600').type('css').send(STYLESHEET);
   });
-  router.get('/connect/:ticket', async (request: Request<{ ticket: string }>, response) => {
-    send(response, await pages.open(request.params.ticket));
+  router.get('/connect', show(overview.showMissing));
+  router.post('/connect', form, show(overview.connect));
+  router.get('/connections', show(overview.showConnected));
+  router.post('/connections', form, show(overview.disconnect));
+  router.post('/connect/sign-out', form, show(overview.signOut));
+  router.get(
+    '/connect/callback/:tenant',
+    show<{ tenant: string }>((request, { tenant }) => finishOidc(proving, request, tenant)),
+  );
+  router.get(
+    '/connect/return',
+    show((request) => finishHandoff(proving, request)),
+  );
+  // From a server, which has no cookies and no pages: the key is what lets it in.
+  router.post('/connect/handoff', readJson, async (request, response) => {
+    const body: unknown = request.body;
+    const { flow, principal } = isJsonObject(body) ? body : {};
+    const confirmation = { authorization: request.headers.authorization, flow, principal };
+    const answer = await confirmHandoff(proving, siteOf(publicUrl()), confirmation);
+    response.status(answer.status).json(answer.body);
   });
+  router.get(
+    '/connect/done/:id',
+    show<{ id: string }>((request, { id }) => callback.tell(request, id)),
+  );
+  router.get(
+    '/oauth/callback/:context',
+    show<{ context: string }>((request, { context }) => callback.comeBack(request, context)),
+  );
+  router.get(
+    '/connect/:ticket',
+    show<{ ticket: string }>((request, { ticket }) => connect.open(request, ticket)),
+  );
   router.post(
     '/connect/:ticket',
-    refuseForeign(deps.publicUrl),
-    readForm,
-    async (request: Request<{ ticket: string }>, response) => {
-      send(response, await pages.submit(request.params.ticket, pastedIn(request.body)));
-    },
+    ...form,
+    show<{ ticket: string }>((request, { ticket }) => connect.submit(request, ticket)),
   );
-  router.use('/connect', lastWord(deps.logger));
+  router.use(places, lastWord(publicUrl, logger));
   return router;
-}
-
-function send(response: Response, { status, body }: Page): void {
-  response.status(status).type('html').send(body);
-}
-
-function refuseForeign(publicUrl: () => string) {
-  return (request: Request, response: Response, next: () => void): void => {
-    const sender = { origin: request.get('origin'), secFetchSite: request.get('sec-fetch-site') };
-    if (isOwnPost(sender, publicUrl())) next();
-    else send(response, { status: 403, body: refusedPage('The form was sent from another site.') });
-  };
-}
-
-/** A field sent twice is a list, and nothing we asked for. */
-function pastedIn(body: unknown): string {
-  const value = typeof body === 'object' && body !== null && 'secret' in body ? body.secret : undefined;
-  return typeof value === 'string' ? value : '';
-}
-
-/** Never the address in the log: it holds the ticket (T23). */
-function lastWord(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, _request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
-    const status = clientFault(error);
-    if (status === undefined) logger.error({ error: describeError(error) }, 'a sign-in page failed');
-    const reason =
-      status === 413
-        ? 'What was sent is too long.'
-        : status === undefined
-          ? 'Something went wrong on our side.'
-          : 'What was sent could not be read.';
-    send(response, { status: status ?? 500, body: refusedPage(reason) });
-  };
-}
-
-/** body-parser and the router mark with a status what the browser did wrong. */
-function clientFault(error: unknown): number | undefined {
-  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
-  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
 }

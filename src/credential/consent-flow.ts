@@ -129,7 +129,8 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
   return {
     async preview(ticket, server, signal) {
       const { place, scopes } = await prepare(ticket, server, signal);
-      return { server, authorizationHost: new URL(place.authorizationEndpoint).host, issuer: place.issuer, scopes };
+      const { origin } = new URL(place.authorizationEndpoint);
+      return { server, authorizationOrigin: origin, issuer: place.issuer, scopes };
     },
 
     async begin(ticket, server, browserHash, signal) {

@@ -7,8 +7,8 @@ import type { Ticket } from './ticket-store.ts';
 /** What the confirmation page tells the person before anything is sent anywhere (T1). */
 export interface SignInPreview {
   readonly server: UpstreamServer;
-  /** Host of the page where the person will sign in; of the issuer, where that is another one. */
-  readonly authorizationHost: string;
+  /** Origin of the page where the person will sign in. */
+  readonly authorizationOrigin: string;
   readonly issuer: string;
   readonly scopes: readonly string[];
 }

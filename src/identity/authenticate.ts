@@ -73,7 +73,9 @@ export function createAuthenticator({
 
   const stop = changes.subscribe((change) => {
     memory.hear(change, clock.now());
-    if (change.kind === 'issuers' || change.kind === 'tenants') jwks.forget(change.tenantId);
+    if (change.kind !== 'issuers' && change.kind !== 'tenants') return;
+    jwks.forget(change.tenantId);
+    subjects.forgetTenant(change.tenantId);
   });
 
   async function verify(token: string): Promise<Verdict> {
@@ -97,7 +99,9 @@ export function createAuthenticator({
     try {
       const verdict = await verify(token);
       memory.remember(authorization, verdict, turn);
-      if (verdict.kind === 'signed') subjects.remember(verdict.caller.key, token, verdict.expiresAt);
+      // A change heard during the check makes what it found doubtful; the next request is checked again.
+      if (verdict.kind === 'signed' && memory.recall(authorization, clock.now()) !== undefined)
+        subjects.remember(verdict.caller, token, verdict.expiresAt);
       return verdict;
     } catch (error) {
       // Only a refusal is a finding about the token; a store that is down is not.
@@ -114,9 +118,10 @@ export function createAuthenticator({
     return checks.run(`${turn} ${authorization}`, () => verifyAndRemember(authorization, token, turn));
   }
 
-  function checkAside(authorization: string): void {
+  function checkAside(authorization: string, before: Verdict): void {
     check(authorization).catch((error: unknown) => {
       if (!isRefusal(error)) logger.warn({ error: describeError(error) }, 'token not checked again');
+      else if (before.kind === 'signed') subjects.forget(before.caller, parseBearer(authorization) ?? '');
     });
   }
 
@@ -133,7 +138,7 @@ export function createAuthenticator({
       if (authorization === undefined) throw refusal('no token');
       const found = memory.recall(authorization, clock.now());
       if (found === undefined) return check(authorization).then((verdict) => toCaller(verdict, request));
-      if (memory.claimRecheck(found)) checkAside(authorization);
+      if (memory.claimRecheck(found)) checkAside(authorization, found.verdict);
       return toCaller(found.verdict, request);
     },
     subjectTokenOf: (tenantId, principalId) => subjects.find(callerKey(tenantId, principalId), clock.now()),

@@ -9,6 +9,8 @@ import type { SignIn } from './tenant-store.ts';
  * or one provider's user could become another's.
  */
 export function principalsAt(issuer: string, value: string): readonly PrincipalId[] {
+  // A value that is no name by itself is none behind an issuer either.
+  if (parsePrincipalId(value) === undefined) return [];
   const mayBePlain = !value.includes('#') && !/^http/i.test(value);
   return [jwtPrincipal(issuer, value), ...(mayBePlain ? [value] : [])].flatMap((text) => parsePrincipalId(text) ?? []);
 }

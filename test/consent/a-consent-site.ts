@@ -8,8 +8,12 @@ import { createSecretKeeper, credentialContext } from '../../src/credential/keep
 import { createTickets } from '../../src/credential/tickets.ts';
 import type { Tenant } from '../../src/identity/tenant-store.ts';
 import { createLogger } from '../../src/shared/logger.ts';
+import { Secret } from '../../src/shared/secret.ts';
 import { aPrincipal, aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { Jar } from './a-jar.ts';
+import { FakeFlows, FakeIdp } from './fake-sign-ins.ts';
+import { InMemoryMismatches, InMemorySessions, InMemorySignIns } from './in-memory-browser.ts';
 
 export interface ConsentSite extends AsyncDisposable {
   readonly origin: string;
@@ -20,9 +24,17 @@ export interface ConsentSite extends AsyncDisposable {
   /** What was done, in order: `tried`, `kept`, `signed in`. */
   readonly done: string[];
   readonly tenant: Tenant;
+  readonly flows: FakeFlows;
+  readonly idp: FakeIdp;
+  readonly sessions: InMemorySessions;
+  readonly signIns: InMemorySignIns;
+  /** Where signIn and limits may be changed behind the pages' back. */
+  signIn: Tenant['signIn'];
   server: UpstreamServer | undefined;
   /** The path of a new link for this person. */
   link(principal?: string): Promise<string>;
+  /** A browser of somebody's own. */
+  jar(): Jar;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
   post(path: string, secret: string, headers?: Record<string, string>): Promise<Response>;
   /** The key kept for the person, as the broker would open it. */
@@ -38,6 +50,10 @@ export async function openConsentSite(
   const vault = aVault();
   const credentials = new InMemoryCredentials();
   const ticketRows = new InMemoryTickets();
+  const flows = new FakeFlows();
+  const idp = new FakeIdp();
+  const sessions = new InMemorySessions();
+  const signIns = new InMemorySignIns();
   const log: string[] = [];
   const done: string[] = [];
   const tenant: Tenant = {
@@ -63,7 +79,13 @@ export async function openConsentSite(
     log,
     done,
     tenant,
+    flows,
+    idp,
+    sessions,
+    signIns,
+    signIn: tenant.signIn,
     server,
+    jar: () => new Jar(origin, () => clock.now()),
     link: async (principal = 'alice') =>
       new URL((await tickets.issue(tenant.id, aPrincipal(principal), server)).url).pathname,
     get: (path, headers = {}) => fetch(origin + path, { headers, redirect: 'manual' }),
@@ -73,7 +95,9 @@ export async function openConsentSite(
       const owner = ownerKey({ kind: 'principal', principalId: aPrincipal(principal) });
       const stored = await credentials.find(tenant.id, server.id, owner);
       if (stored === undefined) return undefined;
-      return (await vault.open(tenant.id, credentialContext(server.id, owner, stored.binding), stored.sealed)).reveal();
+      return (
+        await vault.open(tenant.id, credentialContext('secret', server.id, owner, stored.binding), stored.sealed)
+      ).reveal();
     },
     async [Symbol.asyncDispose]() {
       listener.closeAllConnections();
@@ -87,7 +111,7 @@ export async function openConsentSite(
     createConsentRouter({
       tickets,
       findServer: async (_tenantId, id) => (site.server?.id === id ? site.server : undefined),
-      findTenant: async (id) => (id === tenant.id ? tenant : undefined),
+      findTenant: async (id) => (id === tenant.id ? { ...tenant, signIn: site.signIn } : undefined),
       keeper: {
         keep: (kept, owner, text) => {
           note('kept', kept, owner);
@@ -100,6 +124,18 @@ export async function openConsentSite(
       },
       signedIn: async (signed, owner) => note('signed in', signed, owner),
       linkSignInAllowed: () => true,
+      flows,
+      personSignIn: idp,
+      openSignInSecret: async (_tenantId, member, text) => new Secret(text.replace(`sealed:${member}:`, '')),
+      hasIssuer: async () => false,
+      sessions,
+      signIns,
+      mismatches: new InMemoryMismatches(),
+      listServers: async () => (site.server === undefined ? [] : [site.server]),
+      hasCredential: async () => false,
+      listCredentials: async () => [],
+      disconnect: async (ended, principalId) => note('disconnected', ended, { kind: 'principal', principalId }),
+      issueTicket: (wanted, principalId) => tickets.issue(tenant.id, principalId, wanted),
       publicUrl: () => origin,
       clock,
       logger: createLogger('debug', { write: (line) => void log.push(line) }),

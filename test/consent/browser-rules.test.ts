@@ -28,23 +28,31 @@ describe('every page', () => {
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('x-frame-options')).toBe('DENY');
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(headers.get('set-cookie')).toBeNull();
+      expect(headers.get('strict-transport-security'), 'meaningless over http').toBeNull();
     }
+    expect(answers.map(({ headers }) => headers.has('set-cookie'))).toEqual([...Array<boolean>(6).fill(false), true]);
   });
 
   it('has no script, no inline style, and a stylesheet that is there', async () => {
     await using site = await openConsentSite(aServer());
     const page = await (await site.get(await site.link())).text();
     expect(page).not.toMatch(/<script|style=|<style|\son\w+=/i);
-    const sheet = await site.get(new URL('../connect.css', `${site.origin}/connect/x`).pathname);
-    expect(page).toContain('href="../connect.css"');
+    const sheet = await site.get('/connect.css');
+    expect(page).toContain('href="/connect.css"');
     expect([sheet.status, sheet.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
   });
 
   it('leaves other addresses to others', async () => {
     await using site = await openConsentSite(aServer());
-    expect((await site.get('/connect')).status).toBe(404);
-    expect((await site.get('/mcp')).status).toBe(404);
+    for (const path of [
+      '/mcp',
+      '/oauth',
+      '/oauth/jwks.json',
+      '/oauth/client-metadata.json',
+      '/CONNECT',
+      '/connect/a/b',
+    ])
+      expect((await site.get(path)).status, path).toBe(404);
   });
 });
 

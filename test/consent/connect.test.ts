@@ -215,24 +215,16 @@ describe('a link that does not work', () => {
   });
 });
 
-describe('a way to sign in that is not there yet', () => {
+describe('a sign-in that cannot be', () => {
   it.each([
-    ['kind oauth', aServer({ credential: { kind: 'oauth' } }), {}, 'not available in this version'],
+    ['link mode in the open', aServer(), 'not allowed at this address'],
     [
-      'mode oidc',
-      aServer(),
-      { tenant: { signIn: { mode: 'oidc', issuer: 'https://idp.example', clientId: 'x' } } },
-      'not available in this version',
+      'another kind of credential',
+      aServer({ credential: { kind: 'client_credentials', owner: 'principal' } }),
+      'nobody signs in',
     ],
-    [
-      'mode handoff',
-      aServer(),
-      { tenant: { signIn: { mode: 'handoff', verifyUrl: 'https://app.example', key: CANARY } } },
-      'not available in this version',
-    ],
-    ['link mode in the open', aServer(), { linkSignInAllowed: () => false }, 'not allowed at this address'],
-  ] as const)('%s says so plainly, and takes no key', async (_name, server, overrides, words) => {
-    await using site = await openConsentSite(server, overrides);
+  ] as const)('%s says so plainly, and takes no key', async (_name, server, words) => {
+    await using site = await openConsentSite(server, { linkSignInAllowed: () => server.credential?.kind !== 'secret' });
     const link = await site.link();
     for (const response of [await site.get(link), await site.post(link, CANARY)]) {
       const page = await response.text();

@@ -31,6 +31,7 @@ export const PLACE: GrantPlace = {
 };
 
 export interface Wishes {
+  readonly scopes?: readonly string[];
   readonly lifeMs?: number | undefined;
   readonly refreshToken?: string | undefined;
 }
@@ -43,7 +44,8 @@ export function aGrantsBench() {
   const clock = new FakeClock();
   const vault = aVault();
   const [credentials, renewals] = [new InMemoryCredentials(), new InMemoryRenewals()];
-  const tickets = createTickets({ store: new InMemoryTickets(), clock, publicUrl: () => 'http://127.0.0.1:8080' });
+  const ticketRows = new InMemoryTickets();
+  const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
   const refreshes: Refresh[] = [];
   const forgotten: string[] = [];
   const answers: (() => Promise<TokenSet>)[] = [];
@@ -94,16 +96,28 @@ export function aGrantsBench() {
   const first = node();
   const signIn = (wishes: Wishes = {}) =>
     first.keeper.keep(server, ofAnna, bindingOf(server), aGrant(clock.now(), wishes), clock.now());
-  return { ...first, node, clock, credentials, renewals, refreshes, answers, forgotten, isRegistered, signIn };
+  return {
+    ...first,
+    node,
+    clock,
+    credentials,
+    renewals,
+    ticketRows,
+    refreshes,
+    answers,
+    forgotten,
+    isRegistered,
+    signIn,
+  };
 }
 
-export function aGrant(now: number, { lifeMs, refreshToken = 'refresh-0' }: Wishes = {}): Grant {
+export function aGrant(now: number, { lifeMs, refreshToken = 'refresh-0', scopes = ['read'] }: Wishes = {}): Grant {
   return {
     accessToken: new Secret('access-0'),
     refreshToken: refreshToken === '' ? undefined : new Secret(refreshToken),
     receivedAt: now,
     expiresAt: lifeMs === undefined ? undefined : now + lifeMs,
-    scopes: ['read'],
+    scopes,
     place: PLACE,
     clientId: 'us',
   };

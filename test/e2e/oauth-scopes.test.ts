@@ -16,7 +16,7 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       mcp: { toolScopes: { whoami: ['notes:read'], write_note: ['notes:write'] } },
     });
     as.addClient({ clientId: 'by-hand', redirectUris: [] });
-    const refused = await agent.callTool('notes__write_note', {});
+    const refused = await agent.callTool('notes__write_note', { text: 'x' });
     expect(refused).toMatchObject({ isError: true, structuredContent: { error: 'sign_in_required' } });
     expect(as.seen.token, 'a renewal cannot widen a grant').toEqual([]);
     const page = await new Browser().open(linkIn(refused));
@@ -35,12 +35,12 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     expect(await agent.callTool('notes__whoami')).toMatchObject({
       content: [{ text: expect.stringMatching(/^who=ada;/) }],
     });
-    const link = linkIn(await agent.callTool('notes__write_note', {}));
+    const link = linkIn(await agent.callTool('notes__write_note', { text: 'x' }));
     await confirm(link, new Browser());
     const { scope } = as.seen.authorize[0]?.params ?? {};
     expect(new Set(scope?.split(' '))).toEqual(new Set(['notes:read', 'notes:write']));
     for (const tool of ['whoami', 'write_note', 'whoami', 'write_note'])
-      expect((await agent.callTool(`notes__${tool}`, {}))['isError'] ?? false, tool).toBe(false);
+      expect((await agent.callTool(`notes__${tool}`, { text: 'x' }))['isError'] ?? false, tool).toBe(false);
     expect(as.seen.authorize).toHaveLength(1);
     expect((await tenant.status('notes'))['status']).toBe('ok');
   });
@@ -55,7 +55,7 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     const check = as.check.bind(as);
     Object.assign(as, { check: (text: string) => ({ ...check(text), scopes: [] }) });
     for (let n = 0; n < 2; n++) {
-      const refused = await agent.callTool('notes__write_note', {});
+      const refused = await agent.callTool('notes__write_note', { text: 'x' });
       expect(refused).toMatchObject({ isError: true, structuredContent: { error: 'denied', scopes: ['notes:write'] } });
     }
     expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);

@@ -96,7 +96,7 @@ describe('credentials', () => {
   it('are refused when this version does not know their kind', async () => {
     const credentials = createCredentialStore(store.database);
     await credentials.put(aCredential('p:future'), NOW);
-    await store.database.query(`UPDATE credentials SET kind = 'grant' WHERE owner = 'p:future'`);
+    await store.database.query(`UPDATE credentials SET kind = 'passkey' WHERE owner = 'p:future'`);
     await expect(credentials.find(acme, serverId, 'p:future')).rejects.toMatchObject({ code: 'internal' });
     await credentials.remove(acme, serverId, 'p:future');
   });

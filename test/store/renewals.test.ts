@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FRESH } from '../../src/credential/renewal-failure.ts';
+import type { GrantKey } from '../../src/credential/renewal-store.ts';
+import { createRenewalStore } from '../../src/store/renewals.ts';
+import { createServerStore } from '../../src/store/servers.ts';
+import { addServer, tenantId } from './open-store.ts';
+import { openTwoNodes, type TwoNodes } from './two-nodes.ts';
+
+const NOW = 1_700_000_000_000;
+const acme = tenantId('acme');
+
+let nodes: TwoNodes;
+beforeAll(async () => {
+  nodes = await openTwoNodes();
+});
+afterAll(() => nodes.close());
+
+let made = 0;
+const aKey = (over: Partial<GrantKey> = {}): GrantKey => ({
+  tenantId: acme,
+  serverId: `s${++made}` as GrantKey['serverId'],
+  owner: 'p:ada',
+  ...over,
+});
+
+describe('a lease on a grant', () => {
+  it('is given to one of twenty who ask at once, on two nodes (B182)', async () => {
+    const key = aKey();
+    const given = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => createRenewalStore(nodes.next()).acquire(key, `h${n}`, NOW, NOW + 10)),
+    );
+    expect(given.filter((lease) => lease !== undefined)).toEqual([{ state: FRESH, renewedAt: undefined }]);
+  });
+
+  it('passes over when it runs out, by the clock of the asker, to one of twenty', async () => {
+    const key = aKey();
+    const [mine, theirs] = nodes.databases.map((database) => createRenewalStore(database));
+    expect(await mine?.acquire(key, 'first', NOW, NOW + 30_000)).toBeDefined();
+    expect(await theirs?.acquire(key, 'second', NOW + 29_999, NOW + 60_000)).toBeUndefined();
+    const given = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        createRenewalStore(nodes.next()).acquire(key, `h${n}`, NOW + 30_000, NOW + 60_000),
+      ),
+    );
+    expect(given.filter((lease) => lease !== undefined)).toHaveLength(1);
+  });
+
+  it('is free as soon as it was given back, and tells the next one how it went', async () => {
+    const key = aKey();
+    const store = createRenewalStore(nodes.next());
+    const state = { version: '9007199254740993', spent: true, refusals: 2, failures: 3, retryAt: NOW + 5_000 };
+    await store.acquire(key, 'first', NOW, NOW + 30_000);
+    await store.release(key, 'first', NOW + 1, { ...state, renewedAt: NOW });
+    expect(await store.acquire(key, 'second', NOW + 1, NOW + 30_000)).toEqual({ state, renewedAt: NOW });
+    // What is not said of the last renewal that worked stays.
+    await store.release(key, 'second', NOW + 2, { ...FRESH, renewedAt: undefined });
+    expect(await store.acquire(key, 'third', NOW + 2, NOW + 30_000)).toEqual({ state: FRESH, renewedAt: NOW });
+  });
+
+  it('given back by one who had lost it changes nothing', async () => {
+    const key = aKey();
+    const store = createRenewalStore(nodes.next());
+    await store.acquire(key, 'first', NOW, NOW + 10);
+    await store.acquire(key, 'second', NOW + 10, NOW + 20);
+    await store.release(key, 'first', NOW + 11, { ...FRESH, version: '1', spent: true, renewedAt: NOW + 11 });
+    expect(await store.acquire(key, 'third', NOW + 12, NOW + 30)).toBeUndefined();
+    await store.release(key, 'second', NOW + 13, { ...FRESH, renewedAt: undefined });
+    expect(await store.acquire(key, 'third', NOW + 14, NOW + 30)).toEqual({ state: FRESH, renewedAt: undefined });
+  });
+
+  it('is of one tenant, server and owner', async () => {
+    const key = aKey();
+    const store = createRenewalStore(nodes.next());
+    const others = [{ ...key, tenantId: tenantId('beta') }, { ...key, owner: 'p:ADA' }, { ...key, owner: '' }, aKey()];
+    for (const one of [key, ...others]) expect(await store.acquire(one, 'h', NOW, NOW + 10)).toBeDefined();
+    for (const one of [key, ...others]) expect(await store.acquire(one, 'i', NOW, NOW + 10)).toBeUndefined();
+  });
+
+  it('goes with its server', async () => {
+    const serverId = await addServer(nodes.next(), acme, 'leaves');
+    const store = createRenewalStore(nodes.next());
+    await store.acquire(aKey({ serverId }), 'h', NOW, NOW + 10);
+    await createServerStore(nodes.next()).remove(acme, 'leaves');
+    const text = 'SELECT owner FROM renewals WHERE server_id = $1';
+    expect(await nodes.next().query(text, [serverId])).toEqual([]);
+  });
+});
