@@ -126,24 +126,3 @@ describe('a server whose people cannot sign in yet', () => {
     },
   );
 });
-
-describe('a registration that needs a token', () => {
-  it('is made once for two people on two nodes, and the token is shown to nobody (B151)', async () => {
-    const token = 'let-me-in-5f1c';
-    const { as, mcp, tenant } = await signInWorld(scene, 'modern', {
-      as: { register: { kind: 'token', initialAccessToken: token } },
-      oauth: { initialAccessToken: token },
-    });
-    const node = await scene.node({ http: { publicUrl: scene.app.url } });
-    const [ada, bob] = [await tenant.raw('rawModern', 'ada'), await tenant.raw('rawModern', 'bob')];
-    const there = (link: string): string => at(node.url, new URL(link).pathname);
-    const links = [await linkFrom(ada), there(await linkFrom(bob))];
-    await Promise.all(links.map((link) => confirm(link, new Browser())));
-    expect(as.seen.register).toHaveLength(1);
-    expect(as.seen.register[0]?.headers.authorization).toBe(`Bearer ${token}`);
-    const elsewhere = [...as.seen.metadata, ...as.seen.authorize, ...as.seen.token];
-    expect(JSON.stringify([elsewhere, mcp.seen])).not.toContain(token);
-    const shown = [await tenant.status('notes'), await scene.app.sql('SELECT * FROM servers'), scene.app.lines];
-    expect(JSON.stringify(shown)).not.toContain(token);
-  });
-});

@@ -15,7 +15,6 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       tokens: { scopes: ['notes:read'] },
       mcp: { toolScopes: { whoami: ['notes:read'], write_note: ['notes:write'] } },
     });
-    as.addClient({ clientId: 'by-hand', redirectUris: [] });
     const refused = await agent.callTool('notes__write_note', { text: 'x' });
     expect(refused).toMatchObject({ isError: true, structuredContent: { error: 'sign_in_required' } });
     expect(as.seen.token, 'a renewal cannot widen a grant').toEqual([]);
@@ -28,15 +27,15 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     const world = await aGrantedPerson(scene, era, kind, {
       tokens: { scopes: ['notes:read'] },
       mcp: { toolScopes: { whoami: ['notes:read'], write_note: ['notes:write'] } },
-      oauth: { clientId: 'with-redirect' },
+      // Registers by itself, so that the sign-in can come back.
+      oauth: { clientId: undefined },
     });
     const { as, agent, tenant } = world;
-    as.addClient({ clientId: 'with-redirect' });
     expect(await agent.callTool('notes__whoami')).toMatchObject({
       content: [{ text: expect.stringMatching(/^who=ada;/) }],
     });
     const link = linkIn(await agent.callTool('notes__write_note', { text: 'x' }));
-    await confirm(link, new Browser());
+    expect((await confirm(link, new Browser())).text).toContain('Go back to your agent');
     const { scope } = as.seen.authorize[0]?.params ?? {};
     expect(new Set(scope?.split(' '))).toEqual(new Set(['notes:read', 'notes:write']));
     for (const tool of ['whoami', 'write_note', 'whoami', 'write_note'])
@@ -51,7 +50,6 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       mcp: { toolScopes: { write_note: ['notes:write'] } },
       as: { grantableScopes: ['notes:read'] },
     });
-    Object.assign(as.settings, {});
     const check = as.check.bind(as);
     Object.assign(as, { check: (text: string) => ({ ...check(text), scopes: [] }) });
     for (let n = 0; n < 2; n++) {

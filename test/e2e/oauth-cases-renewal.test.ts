@@ -1,0 +1,137 @@
+// What happens around a renewal: other sign-ins, lost answers, a stop, moved endpoints, clients that are gone.
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../store/eventually.ts';
+import { textOf } from '../support/agents/agent.ts';
+import { useScene } from '../support/scene.ts';
+import type { AnswerHook } from '../support/sign-in/as-options.ts';
+import { refuses, type ScriptedAs, startScriptedAs } from '../support/sign-in/scripted-as.ts';
+import { signIn, signInWorld } from '../support/sign-in/sign-in-scene.ts';
+import { aGrantedPerson } from './a-granted-person.ts';
+
+const scene = useScene();
+const ASKED = { structuredContent: { error: 'sign_in_required' } };
+
+/** The next token request is done at once, or not at all, and answered when the test says so. */
+function held(as: ScriptedAs, answer?: AnswerHook): () => void {
+  let letGo = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (letGo = resolve));
+  as.once('token', async (request, work) => {
+    const said = await (answer === undefined ? work() : answer(request, work));
+    await gate;
+    return said;
+  });
+  return () => letGo();
+}
+
+const refreshTokens = (as: ScriptedAs): readonly unknown[] =>
+  as.seen.token.flatMap(({ params }) => params['refresh_token'] ?? []);
+
+describe('a renewal', () => {
+  it.each([
+    ['well', undefined],
+    ['with invalid_grant', refuses('invalid_grant')],
+  ])('that ends %s after its person signed in anew leaves the new sign-in alone (B184)', async (_, answer) => {
+    const { as, mcp, agent, tenant, importTokens } = await aGrantedPerson(scene, 'modern', 'rawModern', {
+      tokens: { expiresIn: 0 },
+    });
+    const node = await scene.node();
+    const other = await scene.side(tenant.id, tenant.key, node).raw('rawModern', 'ada');
+    const letGo = held(as, answer);
+    const first = agent.callTool('notes__whoami');
+    await as.until(() => as.seen.token.length === 1);
+    await importTokens();
+    const fresh = as.accessTokens.at(-1);
+    letGo();
+    for (const result of [await first, await other.callTool('notes__whoami'), await agent.callTool('notes__whoami')])
+      expect(textOf(result)).toMatch(/^who=ada;/);
+    expect(new Set(mcp.seen.filter(({ place }) => place === 'call').map(({ token }) => token))).toEqual(
+      new Set([fresh]),
+    );
+    expect(as.seen.token).toHaveLength(1);
+  });
+
+  it('whose answer was lost is made again, and a server with grace gives the same: one grant, no question (B186)', async () => {
+    const { as, agent } = await aGrantedPerson(scene, 'modern', 'rawLegacy', { tokens: { expiresIn: 0 } });
+    let given: Awaited<ReturnType<AnswerHook>> = 'drop';
+    as.once('token', async (_request, work) => {
+      given = await work();
+      return 'drop';
+    });
+    as.once('token', async () => given);
+    expect(await agent.callTool('notes__whoami')).toMatchObject({ structuredContent: { error: 'upstream_unavailable' } });
+    // As the clock would.
+    await scene.app.sql('UPDATE renewals SET retry_at = NULL');
+    expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);
+    const [first, second] = refreshTokens(as);
+    expect(second).toBe(first);
+    as.expireAll();
+    expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);
+    expect(as.revocations).toBe(0);
+  });
+
+  it('is waited for when its node stops, and kept (B189)', async () => {
+    const { as, tenant, agent } = await aGrantedPerson(scene, 'modern', 'rawLegacy', { tokens: { expiresIn: 0 } });
+    const node = await scene.node();
+    const there = await scene.side(tenant.id, tenant.key, node).raw('rawModern', 'ada');
+    const letGo = held(as);
+    const call = there.callTool('notes__whoami').catch(() => 'ended with its node');
+    await as.until(() => as.seen.token.length === 1);
+    const stopped = node.stop();
+    letGo();
+    await stopped;
+    await call;
+    expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);
+    expect(as.seen.token).toHaveLength(1);
+    expect(as.revocations).toBe(0);
+  });
+
+  it('goes where the grant was given, not where the metadata points by now (B166)', async () => {
+    const { as, agent } = await aGrantedPerson(scene, 'modern', 'rawLegacy');
+    const evil = await scene.keep(startScriptedAs());
+    expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);
+    Object.assign(as.settings, { metadata: { token_endpoint: `${evil.issuer}/token` } });
+    as.expireAll();
+    expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);
+    expect(as.seen.token).toHaveLength(1);
+    expect(Object.values(evil.seen).flat()).toEqual([]);
+  });
+
+  it('uses a changed client secret at once (B168)', async () => {
+    const { as, mcp, agent, tenant } = await aGrantedPerson(scene, 'modern', 'rawLegacy', {
+      oauth: { clientId: 'by-hand', clientSecret: 'old secret' },
+    });
+    as.addClient({ clientId: 'by-hand', secret: 'new:sécret+%' });
+    as.expireAll();
+    expect(await agent.callTool('notes__whoami')).toMatchObject({ structuredContent: { error: 'upstream_unavailable' } });
+    const oauth = { clientId: 'by-hand', clientSecret: 'new:sécret+%' };
+    await tenant.put('notes', { url: mcp.url, credential: { kind: 'oauth', oauth } });
+    await scene.app.sql('UPDATE renewals SET retry_at = NULL');
+    expect(textOf(await agent.callTool('notes__whoami'))).toMatch(/^who=ada;/);
+  });
+});
+
+describe('a registration that the server has lost (B207, B211)', () => {
+  it('is made once more for everybody, on whatever node, and each is asked once', async () => {
+    const { as, tenant } = await signInWorld(scene, 'modern', { as: { rotation: 'strict' } });
+    const node = await scene.node({ http: { publicUrl: scene.app.url } });
+    const there = scene.side(tenant.id, tenant.key, node);
+    const names = ['ada', 'bob', 'cy', 'dee'];
+    const people = await Promise.all(
+      names.map(async (name, n) => ({ name, agent: await (n % 2 === 0 ? tenant : there).raw('rawModern', name) })),
+    );
+    for (const { name, agent } of people) await signIn({ as }, agent, name);
+    expect(as.seen.register).toHaveLength(1);
+    for (const clientId of as.clients.keys()) as.forgetClient(clientId);
+    as.expireAll();
+    const refused = await Promise.all(people.map(({ agent }) => agent.callTool('notes__whoami')));
+    for (const result of refused) expect(result).toMatchObject(ASKED);
+    expect(as.seen.register, 'nobody is registered before somebody signs in').toHaveLength(1);
+    for (const { name, agent } of people) {
+      await signIn({ as }, agent, name);
+      await eventually('the new grant', async () =>
+        textOf(await agent.callTool('notes__whoami')).startsWith(`who=${name};`),
+      );
+    }
+    expect(as.seen.register).toHaveLength(2);
+  });
+});
