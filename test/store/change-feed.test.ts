@@ -97,7 +97,8 @@ describe('the change feed', () => {
       owner: 'p:ada',
       kind: 'secret',
       binding: 'b',
-      sealed: Buffer.from('x'), details: {},
+      sealed: Buffer.from('x'),
+      details: {},
     } as const;
     await createCredentialStore(database).put(credential, now);
     await createServerStore(database).remove(acme, 'linear');
@@ -135,7 +136,14 @@ describe('the change feed', () => {
   it('says "read everything again" when a change is too long for a notice', async () => {
     const serverId = await addServer(store.database, acme, 'long');
     const heard = await hear();
-    const credential = { tenantId: acme, serverId, kind: 'secret', binding: 'b', sealed: Buffer.from('x'), details: {} } as const;
+    const credential = {
+      tenantId: acme,
+      serverId,
+      kind: 'secret',
+      binding: 'b',
+      sealed: Buffer.from('x'),
+      details: {},
+    } as const;
     await createCredentialStore(store.database).put(
       { ...credential, owner: `p:${'x'.repeat(9_000)}` },
       1_700_000_000_000,

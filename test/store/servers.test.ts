@@ -113,7 +113,15 @@ describe('servers', () => {
         foundAt: now,
       });
       await createCredentialStore(database).put(
-        { tenantId: acme, serverId, owner: 'p:ada', kind: 'secret', binding: 'b', sealed: Buffer.from('x'), details: {} },
+        {
+          tenantId: acme,
+          serverId,
+          owner: 'p:ada',
+          kind: 'secret',
+          binding: 'b',
+          sealed: Buffer.from('x'),
+          details: {},
+        },
         now,
       );
       const ticket = {

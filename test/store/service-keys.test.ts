@@ -5,6 +5,7 @@ import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
 import type { StoredServiceKey } from '../../src/credential/service-key-store.ts';
 import { createServiceKeyStore } from '../../src/store/service-keys.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { eventually } from './eventually.ts';
 import { openTwoNodes, type TwoNodes } from './two-nodes.ts';
 
 const NOW = 1_700_000_000_000;
@@ -14,6 +15,8 @@ beforeEach(async () => {
   nodes = await openTwoNodes();
 });
 afterEach(() => nodes.close());
+
+const WAITING = `SELECT FROM pg_locks WHERE relation = 'service_keys'::regclass AND NOT granted`;
 
 const aKey = (id: string): StoredServiceKey => ({
   id,
@@ -36,6 +39,22 @@ describe('the key of an installation', () => {
     expect(new Set(given.map((all) => all.map(({ id }) => id).join())).size).toBe(1);
     expect(keys).toContainEqual(given[0]?.[0]);
     expect(await createServiceKeyStore(nodes.next()).list()).toEqual(given[0]);
+  });
+
+  it('is not offered beside one that another node is just writing', async () => {
+    const [first, second] = nodes.databases;
+    const { ensuring } = await first.transaction(async (writing) => {
+      await writing.query(
+        `INSERT INTO service_keys (id, public_jwk, sealed, master_key_id, created_at) VALUES ('theirs', '{}', $1, 'm', $2)`,
+        [randomBytes(8), new Date(NOW)],
+      );
+      const started = createServiceKeyStore(second).ensure(aKey('mine'), NOW);
+      started.catch(() => undefined);
+      await eventually('the wait', async () => (await first.query(WAITING)).length > 0);
+      // Not awaited here: it waits for this very transaction.
+      return { ensuring: started };
+    });
+    expect((await ensuring).map(({ id }) => id)).toEqual(['theirs']);
   });
 
   it('is the newest where there are several', async () => {
