@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { createCredentialBroker } from '../../src/credential/broker.ts';
-import type { Credential, Owner } from '../../src/credential/credential.ts';
-import { ownerKey } from '../../src/credential/credential.ts';
+import { type Credential, type Owner, ownerKey } from '../../src/credential/credential.ts';
 import { credentialKey, type StoredCredential } from '../../src/credential/credential-store.ts';
 import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
 import { createKeptCredentials } from '../../src/credential/kept-credentials.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose';
+import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type ClientKeys, createClientKeys } from '../../src/credential/client-keys.ts';
 import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
@@ -7,7 +7,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { InMemoryServiceKeys } from './in-memory-oauth.ts';
 
 const clock = new FakeClock();
-const [MASTER, OTHER] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+const [MASTER, OTHER] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')] as const;
 
 const aNode = (store: InMemoryServiceKeys, ...masterKeys: string[]): ClientKeys =>
   createClientKeys({ store, masterKeys: createStaticKeyProvider(masterKeys), clock });
@@ -17,8 +17,8 @@ async function prove(signer: ClientKeys, shower: ClientKeys): Promise<string | u
   const { id, privateKey } = await signer.current();
   const token = await new SignJWT({ sub: 'us' }).setProtectedHeader({ alg: 'ES256', kid: id }).sign(privateKey);
   const { keys } = await shower.publicJwks();
-  return (await jwtVerify(token, createLocalJWKSet({ keys: [...keys] } as Parameters<typeof createLocalJWKSet>[0])))
-    .payload.sub;
+  const jwks = { keys: keys.map((key): JWK => ({ ...key })) };
+  return (await jwtVerify(token, createLocalJWKSet(jwks))).payload.sub;
 }
 
 describe('our own key', () => {

@@ -10,7 +10,9 @@ import { createClients } from '../../src/credential/clients.ts';
 import { createSignInFlows } from '../../src/credential/consent-flow.ts';
 import { type Owner, ownerKey } from '../../src/credential/credential.ts';
 import type { CredentialStore } from '../../src/credential/credential-store.ts';
+import { type Grant, readGrant } from '../../src/credential/grant.ts';
 import { createGrantKeeper } from '../../src/credential/keep-grant.ts';
+import { credentialContext } from '../../src/credential/keep-secret.ts';
 import { createKeptCredentials } from '../../src/credential/kept-credentials.ts';
 import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
 import type { ScopeStore } from '../../src/credential/scope-store.ts';
@@ -145,6 +147,19 @@ export class FlowBench {
     const end = await this.comeBack(await this.begin(over));
     if (end.kind !== 'connected') throw new Error(`ended as ${end.kind}`);
   }
+}
+
+/** One bench over stores in memory, which a test may look into and change. */
+export function aFlow(server = oauthServer()) {
+  const stores = inMemoryStores();
+  const bench = new FlowBench(server, () => stores);
+  const grantOf = async (owner = 'p:anna'): Promise<Grant | undefined> => {
+    const row = await stores.credentials.find(server.tenantId, server.id, owner);
+    if (row === undefined) return undefined;
+    const context = credentialContext(row.kind, row.serverId, row.owner, row.binding);
+    return readGrant((await bench.vault.open(row.tenantId, context, row.sealed)).reveal());
+  };
+  return { bench, stores, grantOf };
 }
 
 export const answerOf = ({ state }: Pick<Begun, 'state'>, more: Readonly<Record<string, string>> = { code: 'c' }) =>

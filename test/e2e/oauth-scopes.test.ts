@@ -51,7 +51,7 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       as: { grantableScopes: ['notes:read'] },
     });
     const check = as.check.bind(as);
-    Object.assign(as, { check: (text: string) => ({ ...check(text), scopes: [] }) });
+    Object.assign(as, { check: async (text: string) => ({ ...(await check(text)), scopes: [] }) });
     for (let n = 0; n < 2; n++) {
       const refused = await agent.callTool('notes__write_note', { text: 'x' });
       expect(refused).toMatchObject({ isError: true, structuredContent: { error: 'denied', scopes: ['notes:write'] } });
