@@ -122,7 +122,7 @@ export default defineConfig(
   { files: ['src/main.ts'], rules: { ...ban(time, network, children), 'no-console': 'off' } },
   {
     // Tests read what came over a wire, and say with the expectation what it has to be.
-    files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
+    files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'conformance/**/*.ts'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',

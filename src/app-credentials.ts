@@ -81,6 +81,8 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
   const store = createClientStore(database);
   const clients = createClients({ store, vault, keys: clientKeys, authorizationServers, publicUrl, clock });
 
+  const disconnect = createDisconnect({ credentials, kept, clients, authorizationServers, announce, clock, logger });
+  life.onClose('revocations', () => disconnect.close());
   const grants = createGrantKeeper({ vault, credentials });
   const renewer = createRenewer({
     kept,
@@ -93,14 +95,13 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
       now: () => clock.now(),
     }),
     clients,
+    discard: (server, grant) => disconnect.revoke(server, grant),
     announce,
     clock,
     logger,
   });
   life.onClose('renewals', () => renewer.close());
-  const disconnect = createDisconnect({ credentials, kept, clients, authorizationServers, announce, clock, logger });
-  life.onClose('revocations', () => disconnect.close());
-  life.onClose('moved servers', forgetMoved({ registry, credentials, logger }));
+  life.onClose('moved servers', forgetMoved({ registry, credentials, scopes, logger }));
 
   return {
     credentials,

@@ -137,10 +137,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     );
 
     // The path of a request
+    const askForCredential = createAskForCredential({ broker, scopes: credentialParts.scopes, clock });
     const withUpstream = createWithUpstream({
       broker,
       pool,
-      askSignIn: createAskForCredential({ broker, scopes: credentialParts.scopes, clock }),
+      askSignIn: askForCredential,
       onUnreachable: (server) => void discovery.doubt(server),
     });
     const discovering = createWithUpstream({
@@ -181,7 +182,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       clock,
       waitMs: limits.signInWaitMs,
     });
-    const connect = createConnectTool({ broker, askSignIn });
+    const connect = createConnectTool({ broker, askForCredential, askSignIn });
     const operations = {
       callTool: createCallTool({ catalog, connect, askSignIn, withUpstream, shaper: createShaper(self), clock }),
       listTools: catalog.view,

@@ -93,7 +93,29 @@ const key = {
   createdAt: time,
 };
 
-const credential = { server: textOrNull, ...owner, kind: { enum: ['secret'] }, version: text, updatedAt: time };
+const credential = {
+  server: textOrNull,
+  ...owner,
+  kind: { enum: ['secret', 'oauth', 'client_credentials', 'token_exchange'] },
+  version: text,
+  updatedAt: time,
+};
+
+/** Of tokens; nothing of the kind is known of a key. */
+const grantDetails = {
+  issuer: { ...text, description: 'The sign-in server that gave the tokens. This and the next three: of tokens only.' },
+  scopes: { ...texts, description: 'What was asked for.' },
+  expiresAt: { ...timeOrNull, description: 'Of the access token; null when that is not known.' },
+  renewable: { type: 'boolean', description: 'False: its person signs in again when it ends.' },
+};
+
+const storedCredential = {
+  ...credential,
+  usable: {
+    type: 'boolean',
+    description: 'False when the server has moved since, and the person has to sign in again.',
+  },
+};
 
 export const schemas: Readonly<Record<string, Schema>> = {
   Problem: {
@@ -130,15 +152,28 @@ export const schemas: Readonly<Record<string, Schema>> = {
     Object.keys(server).filter((name) => name !== 'problems'),
   ),
   ServerList: listOf('Server'),
-  NewCredential: object({ secret: { type: 'string', description: 'Sealed at rest and never shown again.' } }),
+  NewCredential: {
+    description: 'Sealed at rest and never shown again.',
+    oneOf: [
+      object({ secret: { ...text, description: 'For kind "secret".' } }),
+      object({
+        oauth: {
+          ...object(
+            {
+              accessToken: text,
+              refreshToken: text,
+              expiresIn: { type: 'number', minimum: 0, description: 'Seconds.' },
+              scope: { ...text, description: 'Blanks apart.' },
+            },
+            ['accessToken'],
+          ),
+          description: 'For kind "oauth", and a person: tokens that were got elsewhere.',
+        },
+      }),
+    ],
+  },
   Credential: object(credential),
-  StoredCredential: object({
-    ...credential,
-    usable: {
-      type: 'boolean',
-      description: 'False when the server has moved since, and the person has to sign in again.',
-    },
-  }),
+  StoredCredential: object({ ...storedCredential, ...grantDetails }, Object.keys(storedCredential)),
   StoredCredentialList: listOf('StoredCredential'),
   Connection: object({
     id: text,

@@ -109,12 +109,16 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   [`${SERVER}/credentials/{principal}`]: {
     put: {
       id: 'keepCredential',
-      summary: "Keep a person's key",
+      summary: "Keep a person's key, or take over their grant",
       body: 'NewCredential',
       status: 200,
       answer: 'Credential',
     },
-    delete: { id: 'removeCredential', summary: "Forget a person's key", status: 204 },
+    delete: {
+      id: 'removeCredential',
+      summary: "Forget a person's key; a grant is revoked where it came from",
+      status: 204,
+    },
   },
   [`${SERVER}/credential`]: {
     put: {
@@ -129,7 +133,7 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   [`${TENANT}/credentials`]: {
     get: {
       id: 'listCredentials',
-      summary: 'Who has a key for what',
+      summary: 'Who has a key or grant for what',
       query: PAGED,
       status: 200,
       answer: 'StoredCredentialList',

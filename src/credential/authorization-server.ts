@@ -118,10 +118,15 @@ export class OAuthUnavailable extends Error {
 export interface AuthorizationServers {
   /**
    * `challenge` is the WWW-Authenticate of a refused call, where one was seen; without it the server is
-   * asked for one. Throws ProxyError (`upstream_protocol`: an admin has to act, the message says how;
-   * `upstream_unavailable`: try later).
+   * asked for one. `isAgain`: what is known of it may be old, so it is found out anew. Throws ProxyError
+   * (`upstream_protocol`: an admin has to act, the message says how; `upstream_unavailable`: try later).
    */
-  discover(server: UpstreamServer, challenge: string | undefined, signal: AbortSignal): Promise<SignInPlace>;
+  discover(
+    server: UpstreamServer,
+    challenge: string | undefined,
+    signal: AbortSignal,
+    isAgain?: boolean,
+  ): Promise<SignInPlace>;
   /** RFC 7591. Throws ProxyError, OAuthUnavailable. */
   register(place: SignInPlace, request: RegistrationRequest, signal: AbortSignal): Promise<Registration>;
   /** Where to send the browser. */

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { bindingOf } from '../catalog/binding.ts';
 import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Clock } from '../shared/clock.ts';
-import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
+import { type CredentialRefusedError, ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import type { PrincipalId } from '../shared/id.ts';
 import { type Credential, type Owner, ownerKey } from './credential.ts';
 import { credentialKey } from './credential-store.ts';
@@ -37,7 +37,9 @@ export interface CredentialBroker {
    */
   afterRefusal(server: UpstreamServer, refused: Credential, signal?: AbortSignal): Promise<Credential | undefined>;
   /** Remembers that the server did not take this version, so that nobody is told they are connected by it. */
-  refused(server: UpstreamServer, credential: Credential): void;
+  refused(server: UpstreamServer, credential: Credential, error: CredentialRefusedError): void;
+  /** How this version was refused the last time it was tried here, if it was. */
+  refusalOf(server: UpstreamServer, credential: Credential): CredentialRefusedError | undefined;
   /** Whether this version was refused the last time it was tried here. */
   isRefused(server: UpstreamServer, credential: Credential): boolean;
   /** The scopes that the grant behind this credential was asked for with; undefined when it is no grant. */
@@ -60,7 +62,9 @@ const QUIET_MS = 30_000;
 const NONE: Credential = { kind: 'none' };
 
 export function createCredentialBroker({ kept, renewer, tickets, clock }: BrokerDeps): CredentialBroker {
-  const refusals = new LRUCache<string, string>({ max: REFUSED });
+  const refusals = new LRUCache<string, { readonly version: string; readonly error: CredentialRefusedError }>({
+    max: REFUSED,
+  });
   /** Version and time until which its renewal is left alone. */
   const quiet = new LRUCache<string, { readonly version: string; readonly until: number }>({ max: QUIET });
   // Fingerprints are asked for with every call.
@@ -117,6 +121,12 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
     return found === 'due' ? renewed(server, owner, opened, signal) : found;
   };
 
+  const refusalOf: CredentialBroker['refusalOf'] = (server, credential) => {
+    if (credential.kind !== 'static') return undefined;
+    const last = refusals.get(keyOf(server, credential.owner));
+    return last?.version === credential.version ? last.error : undefined;
+  };
+
   return {
     find(server, principalId, signal) {
       const owner = ownerOf(server, principalId);
@@ -146,11 +156,12 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
       return result.kind === 'renewed' ? toCredential(owner, result.opened) : undefined;
     },
 
-    refused(server, credential) {
-      if (credential.kind === 'static') refusals.set(keyOf(server, credential.owner), credential.version);
+    refused(server, credential, error) {
+      if (credential.kind !== 'static') return;
+      refusals.set(keyOf(server, credential.owner), { version: credential.version, error });
     },
-    isRefused: (server, credential) =>
-      credential.kind === 'static' && refusals.get(keyOf(server, credential.owner)) === credential.version,
+    refusalOf,
+    isRefused: (server, credential) => refusalOf(server, credential) !== undefined,
 
     scopesOf(server, credential) {
       if (credential.kind === 'none') return undefined;

@@ -62,7 +62,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
   const redirectUri = (server: UpstreamServer): string =>
     `${base()}/oauth/callback/${contextIdOf(server.tenantId, server.id)}`;
   const documentUrl = ({ tenantId, id }: UpstreamServer, isPublic: boolean): string =>
-    `${base()}/oauth/client-metadata.json?context=${contextIdOf(tenantId, id)}${isPublic ? '&auth=none' : ''}`;
+    `${base()}/oauth/client-metadata/${contextIdOf(tenantId, id)}${isPublic ? '-public' : ''}.json`;
 
   /** What the document says of us has to be what we do. */
   const ofDocument = async (server: UpstreamServer, isPublic: boolean): Promise<OAuthClient> => {

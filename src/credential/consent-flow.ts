@@ -23,7 +23,7 @@ import { type Owner, ownerKey } from './credential.ts';
 import { grantWith } from './grant.ts';
 import type { GrantKeeper } from './keep-grant.ts';
 import type { SignInAttempt, SignInEnd, SignInFlows } from './sign-in-flows.ts';
-import { type ScopesToAskDeps, scopesToAsk, union } from './sign-in-scopes.ts';
+import { grantBefore, type ScopesToAskDeps, scopesToAsk, union } from './sign-in-scopes.ts';
 import type { Ticket } from './ticket-store.ts';
 import type { Vault } from './vault.ts';
 
@@ -60,7 +60,9 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     deps;
 
   const prepare = async (ticket: Ticket, server: UpstreamServer, signal: AbortSignal) => {
-    const place = await authorizationServers.discover(server, ticket.challenge, signal);
+    // Whoever holds a grant and is sent here again may find that the server has moved to another issuer (SEP-2352).
+    const isAgain = (await grantBefore(deps.kept, ticket, server)) !== undefined;
+    const place = await authorizationServers.discover(server, ticket.challenge, signal, isAgain);
     return { place, scopes: await scopesToAsk(deps, ticket, server, place) };
   };
 
@@ -102,6 +104,9 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     } catch (error) {
       if (error instanceof OAuthRefusal && error.code === 'invalid_client')
         await clients.forget(server, place.issuer, clientId);
+      // What somebody's tools were said to need may be nothing that can be had there.
+      if (error instanceof OAuthRefusal && error.code === 'invalid_scope')
+        await deps.scopeNeeds.forget(tenantId, server.id, ownerKey({ kind: 'principal', principalId }));
       const end = endOf(error);
       if (end === undefined) throw error;
       return end;

@@ -15,6 +15,8 @@ import type { KeptCredentials } from './kept-credentials.ts';
 export interface Disconnect {
   /** False when nothing was kept. Resolves when nothing here uses it any more; revoking goes on by itself. */
   run(server: UpstreamServer, owner: Owner): Promise<boolean>;
+  /** Ends tokens at the authorization server, by and by; for those that nothing here uses. */
+  revoke(server: UpstreamServer, grant: Grant): void;
   /** Stops trying again. */
   close(): void;
 }
@@ -82,7 +84,14 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
     await Promise.all([refresh, revoke(server, grant, client, grant.accessToken, 'access_token')]);
   };
 
+  const revokeInTime = (server: UpstreamServer, grant: Grant): void => {
+    revokeAll(server, grant).catch((error: unknown) =>
+      logger.warn({ tenantId: server.tenantId, server: server.name, error: describeError(error) }, 'grant not revoked'),
+    );
+  };
+
   return {
+    revoke: revokeInTime,
     async run(server, owner) {
       const { tenantId, id: serverId } = server;
       const key = ownerKey(owner);
@@ -90,10 +99,7 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
       const entry = await kept.load(server, key).catch(() => undefined);
       const wasThere = await credentials.remove(tenantId, serverId, key);
       announce({ kind: 'credentials', tenantId, serverId, owner: key });
-      if (wasThere && entry?.opened?.content.kind === 'grant')
-        revokeAll(server, entry.opened.content.grant).catch((error: unknown) =>
-          logger.warn({ tenantId, server: server.name, error: describeError(error) }, 'grant not revoked'),
-        );
+      if (wasThere && entry?.opened?.content.kind === 'grant') revokeInTime(server, entry.opened.content.grant);
       return wasThere;
     },
     close: () => root.abort(new Error('stopping')),

@@ -9,7 +9,7 @@ import { ProxyError } from '../shared/errors.ts';
 import { randomId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
-import { OAuthRefusal } from './authorization-server.ts';
+import { OAuthRefusal, OAuthUnavailable } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
 import { credentialKey } from './credential-store.ts';
@@ -49,7 +49,9 @@ export interface RenewerDeps {
   readonly renewals: RenewalStore;
   readonly keeper: GrantKeeper;
   readonly obtain: ObtainTokens;
-  readonly clients: Pick<Clients, 'forget'>;
+  readonly clients: Pick<Clients, 'forget' | 'known'>;
+  /** Ends tokens that nobody will use. */
+  readonly discard: (server: UpstreamServer, grant: Grant) => void;
   readonly announce: (change: Change) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -66,7 +68,7 @@ const BETWEEN_MS = 30_000;
 const WRITE_PAUSES_MS = [100, 500, 2_000];
 
 export function createRenewer(deps: RenewerDeps): Renewer {
-  const { kept, renewals, keeper, obtain, clients, announce, clock, logger } = deps;
+  const { kept, renewals, keeper, obtain, clients, discard, announce, clock, logger } = deps;
   const flights = new SingleFlight<Renewed>();
   const running = new Set<Promise<unknown>>();
 
@@ -124,7 +126,9 @@ export function createRenewer(deps: RenewerDeps): Renewer {
     const { server, owner, outdated } = job;
     const grant = outdated?.content.kind === 'grant' ? outdated.content.grant : undefined;
     const late = new AbortController();
-    const cancel = clock.after(REQUEST_MS, () => late.abort(new Error('the sign-in server did not answer in time')));
+    const cancel = clock.after(REQUEST_MS, () =>
+      late.abort(new OAuthUnavailable('the sign-in server did not answer in time')),
+    );
     try {
       const next = await obtain(server, owner, grant, late.signal);
       if (next === undefined) return { renewed: { kind: 'over' }, state };
@@ -134,8 +138,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
       return { renewed, state: { ...FRESH, version, renewedAt: clock.now() } };
     } catch (error) {
       const isUnknownClient = error instanceof OAuthRefusal && error.code === 'invalid_client';
-      const clientIsGone =
-        isUnknownClient && grant !== undefined && (await clients.forget(server, grant.place.issuer, grant.clientId));
+      const clientIsGone = isUnknownClient && grant !== undefined && (await isForgotten(server, grant));
       const verdict = afterFailure(error, state, clock.now(), { canEnd: !isOfOurOwn(server), clientIsGone });
       if (verdict === undefined) throw error;
       logger.warn({ tenantId: server.tenantId, server: server.name, why: verdict.why }, 'grant not renewed');
@@ -149,6 +152,11 @@ export function createRenewer(deps: RenewerDeps): Renewer {
     }
   };
 
+  /** Of many whose grants were given to one registration, the first finds it there to be forgotten (B207). */
+  const isForgotten = async (server: UpstreamServer, { place, clientId }: Grant): Promise<boolean> =>
+    (await clients.forget(server, place.issuer, clientId)) ||
+    (await clients.known(server, place, clientId)) === undefined;
+
   /** The old refresh token may be spent by now, so a database that is away for a moment is waited for. */
   const write = async ({ server, owner, key, outdated }: Job, grant: Grant): Promise<Renewed> => {
     const binding = outdated?.binding ?? bindingOf(server);
@@ -159,6 +167,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
         if (written !== undefined)
           return { kind: 'renewed', opened: { version: written.version, binding, content: { kind: 'grant', grant } } };
         // Signed in anew, or removed, while we asked: that is what counts, and ours is dropped.
+        discard(server, grant);
         const theirs = newer(server, (await kept.load(server, key.owner)).opened, outdated);
         return theirs === undefined ? { kind: 'over' } : { kind: 'renewed', opened: theirs };
       } catch (error) {

@@ -3,6 +3,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { SignInPlace } from './authorization-server.ts';
 import { ownerKey } from './credential.ts';
+import type { Grant } from './grant.ts';
 import type { KeptCredentials, Opened } from './kept-credentials.ts';
 import { scopesOf } from './obtain-tokens.ts';
 import type { ScopeStore } from './scope-store.ts';
@@ -10,7 +11,7 @@ import type { Ticket } from './ticket-store.ts';
 
 export interface ScopesToAskDeps {
   readonly kept: Pick<KeptCredentials, 'load'>;
-  readonly scopeNeeds: Pick<ScopeStore, 'list'>;
+  readonly scopeNeeds: Pick<ScopeStore, 'list' | 'forget'>;
 }
 
 const OFFLINE_ACCESS = 'offline_access';
@@ -27,17 +28,22 @@ export async function scopesToAsk(
 ): Promise<readonly string[]> {
   const { tenantId, serverId, principalId } = ticket;
   const owner = ownerKey({ kind: 'principal', principalId });
-  const opened = await openedOrNot(kept, server, owner);
-  const before =
-    opened?.content.kind === 'grant' &&
-    opened.binding === ticket.binding &&
-    opened.content.grant.place.issuer === place.issuer
-      ? opened.content.grant.scopes
-      : [];
+  const grant = await grantBefore(kept, ticket, server);
+  const before = grant?.place.issuer === place.issuer ? grant.scopes : [];
   const needed = await scopeNeeds.list({ tenantId, serverId, owner });
   const asked = union(scopesOf(server) ?? place.scopes, before.filter(isRight), ticket.scopes, needed);
   // Without it some servers give nothing to renew with (OpenID Connect Core §11).
   return place.offersOfflineAccess ? union(asked, [OFFLINE_ACCESS]) : asked;
+}
+
+/** What this person gave for the server before, if it is still meant for it. */
+export async function grantBefore(
+  kept: ScopesToAskDeps['kept'],
+  { principalId, binding }: Ticket,
+  server: UpstreamServer,
+): Promise<Grant | undefined> {
+  const opened = await openedOrNot(kept, server, ownerKey({ kind: 'principal', principalId }));
+  return opened?.content.kind === 'grant' && opened.binding === binding ? opened.content.grant : undefined;
 }
 
 /** Not a right but a way to be given tokens; asked for where it is offered now (B176). */

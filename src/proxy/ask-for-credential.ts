@@ -1,6 +1,6 @@
 // What a call without a usable credential ends with: a link that carries on what the refusal said, or,
 // where asking again would change nothing, an error that says so.
-import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
 import { ownerKey } from '../credential/credential.ts';
 import type { ScopeStore } from '../credential/scope-store.ts';
@@ -34,7 +34,7 @@ export function createAskForCredential({ broker, scopes, clock }: AskForCredenti
     subject: string | undefined,
     missing: readonly string[],
   ): Promise<void> {
-    if (missing.length === 0) return;
+    if (missing.length === 0 || !needsPerson(server)) return;
     const owner = ownerKey({ kind: 'principal', principalId });
     await scopes.add({ tenantId: server.tenantId, serverId: server.id, owner }, subject ?? '', missing, clock.now());
   }
@@ -43,6 +43,6 @@ export function createAskForCredential({ broker, scopes, clock }: AskForCredenti
 const notGranted = ({ name }: UpstreamServer, missing: readonly string[]): ProxyError =>
   new ProxyError(
     'denied',
-    `${name} wants the scope ${missing.join(' ').slice(0, 200)} for this, which was asked for at the last sign-in and is still not enough.`,
+    `${name} wants the scope ${missing.join(' ').slice(0, 200)} for this, which was asked for at the last sign-in and is still not enough. To choose anew, the person can disconnect it at /connections and connect it again.`,
     { data: { server: name, scopes: missing } },
   );

@@ -6,15 +6,18 @@ import { type ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { Answer, Call } from './operations.ts';
 import { isOurState } from './request-state.ts';
+import type { WithUpstreamDeps } from './with-upstream.ts';
 
 export type ConnectTool = (caller: Caller, server: UpstreamServer, call: Call, signal: AbortSignal) => Promise<Answer>;
 
 export interface ConnectToolDeps {
-  readonly broker: Pick<CredentialBroker, 'look' | 'isRefused' | 'askSignIn'>;
+  readonly broker: Pick<CredentialBroker, 'look' | 'refusalOf'>;
+  /** The error for a call without a usable credential. */
+  readonly askForCredential: WithUpstreamDeps['askSignIn'];
   readonly askSignIn: AskSignIn;
 }
 
-export function createConnectTool({ broker, askSignIn }: ConnectToolDeps): ConnectTool {
+export function createConnectTool({ broker, askForCredential, askSignIn }: ConnectToolDeps): ConnectTool {
   return async (caller, server, call, signal) => {
     const asking: Asking = { caller, server, call, tool: undefined, waits: wantsToWait(call) ? 'always' : 'never' };
     const state = call.params['requestState'];
@@ -23,8 +26,10 @@ export function createConnectTool({ broker, askSignIn }: ConnectToolDeps): Conne
       return resumed.kind === 'signed_in' ? connected(server) : linkTo(server, resumed.link, resumed.kind);
     }
     const known = await broker.look(server, caller.principalId);
-    if (known !== undefined && !broker.isRefused(server, known)) return connected(server);
-    const link = await broker.askSignIn(server, caller.principalId);
+    const error = known && broker.refusalOf(server, known);
+    if (known !== undefined && error === undefined) return connected(server);
+    const refused = known === undefined || error === undefined ? undefined : { error, credential: known };
+    const link = await askForCredential(server, caller.principalId, refused, undefined);
     if (!(link instanceof SignInRequiredError)) throw link;
     const asked = await askSignIn.ask(asking, link, signal);
     if (asked.kind === 'input_required') return { kind: 'result', result: asked.result };

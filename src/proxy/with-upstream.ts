@@ -64,7 +64,7 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
       return await over(await pool.acquire(server, credential, signal), use);
     } catch (error) {
       // Most servers say so when they are connected to, before there is a connection.
-      if (error instanceof CredentialRefusedError) broker.refused(server, credential);
+      if (error instanceof CredentialRefusedError) broker.refused(server, credential, error);
       throw error;
     }
   };

@@ -20,5 +20,10 @@ export function createScopeStore(database: Database): ScopeStore {
       );
       return rows.map(({ scope }) => scope);
     },
+    async forget(tenantId, serverId, owner) {
+      const text =
+        'DELETE FROM scope_needs WHERE tenant_id = $1 AND server_id = $2 AND ($3::text IS NULL OR owner = $3)';
+      await database.query(text, [tenantId, serverId, owner ?? null]);
+    },
   };
 }

@@ -105,16 +105,15 @@ describe('our metadata document', () => {
   });
 
   it.each([
-    'context=short',
-    'context=6LaUHsALLKGkVQVFoXBfZKx',
-    'context=../../../../etc/passwd',
-    'context=%3Cscript%3Ealert(1)%3C%2F',
-    'context=6LaUHsALLKGkVQVFoXBfZK&context=6LaUHsALLKGkVQVFoXBfZK',
-    'context=6LaUHsALLKGkVQVFoXBfZK&auth=basic',
-    'context=6LaUHsALLKGkVQVFoXBfZK&auth=none&auth=none',
-  ])('is none for %s', async (query) => {
+    'short.json',
+    '6LaUHsALLKGkVQVFoXBfZKx.json',
+    '6LaUHsALLKGkVQVFoXBfZK',
+    '6LaUHsALLKGkVQVFoXBfZK-private.json',
+    '..%2F..%2Fetc%2Fpasswd.json',
+    '%3Cscript%3Ealert(1)%3C%2F.json',
+  ])('is none for %s', async (file) => {
     const site = await aSite('https://px.test');
-    const response = await site.fetchUrl(`https://px.test/oauth/client-metadata.json?${query}`);
+    const response = await site.fetchUrl(`https://px.test/oauth/client-metadata/${file}`);
     expect(response.status).toBe(404);
     expect(await response.text()).not.toContain('script');
   });

@@ -6,7 +6,7 @@ import { AS_PLACE, aRegistration, deferred } from './fake-authorization-servers.
 import { InMemoryClients } from './in-memory-oauth.ts';
 
 const CALLBACK = 'https://px.test/oauth/callback/6LaUHsALLKGkVQVFoXBfZK';
-const DOCUMENT = 'https://px.test/oauth/client-metadata.json?context=6LaUHsALLKGkVQVFoXBfZK';
+const DOCUMENT = 'https://px.test/oauth/client-metadata/6LaUHsALLKGkVQVFoXBfZK';
 const settled = (): Promise<void> => new Promise(setImmediate);
 
 describe('the redirect URI', () => {
@@ -96,7 +96,7 @@ describe('our metadata document', () => {
   it('goes before a registration, and our key proves us', async () => {
     const bench = aClientsBench();
     const { clientId, authentication } = await bench.signIn(oauthServer(), takesIt);
-    expect(clientId).toBe(DOCUMENT);
+    expect(clientId).toBe(`${DOCUMENT}.json`);
     expect(authentication).toMatchObject({ kind: 'key', keyId: bench.serviceKeys.rows[0]?.id });
     expect(bench.as.registrations).toEqual([]);
     expect(await bench.clients.known(oauthServer(), AS_PLACE, clientId)).toMatchObject({ clientId });
@@ -106,7 +106,7 @@ describe('our metadata document', () => {
     const bench = aClientsBench();
     const place = { ...takesIt, tokenAuthMethods: ['none'] };
     const client = await bench.signIn(oauthServer(), place);
-    expect(client).toEqual({ clientId: `${DOCUMENT}&auth=none`, authentication: { kind: 'none' } });
+    expect(client).toEqual({ clientId: `${DOCUMENT}-public.json`, authentication: { kind: 'none' } });
     // What the document says is what we do, whatever the server lists by the time of a renewal.
     expect(await bench.clients.known(oauthServer(), AS_PLACE, client.clientId)).toEqual(client);
     expect(bench.serviceKeys.rows).toEqual([]);

@@ -27,6 +27,15 @@ describe('a preview', () => {
   });
 });
 
+describe('somebody who signs in again', () => {
+  it('has the server asked anew, for it may have moved to another issuer', async () => {
+    const { bench } = aFlow();
+    await bench.signIn();
+    await bench.begin();
+    expect(bench.as.anew).toEqual([false, true]);
+  });
+});
+
 describe('a sign-in that begins', () => {
   it('sends state, verifier, scopes and the redirect URI of its context, and what the definition adds', async () => {
     const server = oauthServer({ authorizationParams: { access_type: 'offline' } });

@@ -168,6 +168,17 @@ describe('a sign-in that ends', () => {
     expect(bench.as.sent.map(({ clientId }) => clientId)).toEqual(['client-1', 'client-2']);
   });
 
+  it('because a scope cannot be had there forgets what tools were said to need, for this person', async () => {
+    const { bench, stores } = aFlow();
+    const key = { tenantId: bench.server.tenantId, serverId: bench.server.id };
+    await stores.scopes.add({ ...key, owner: 'p:anna' }, 'write', ['nonsense']);
+    await stores.scopes.add({ ...key, owner: 'p:ben' }, 'write', ['nonsense']);
+    bench.as.onExchange = () => Promise.reject(new OAuthRefusal('invalid_scope'));
+    expect(await bench.comeBack(await bench.begin())).toMatchObject({ kind: 'failed' });
+    expect(await stores.scopes.list({ ...key, owner: 'p:anna' })).toEqual([]);
+    expect(await stores.scopes.list({ ...key, owner: 'p:ben' })).toEqual(['nonsense']);
+  });
+
   it('replaces the account that was connected, with a version of its own (B215)', async () => {
     const { bench, stores, grantOf } = aFlow();
     await bench.signIn();

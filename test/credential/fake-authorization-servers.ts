@@ -38,6 +38,8 @@ export interface Asked {
 export class FakeAuthorizationServers implements AuthorizationServers {
   place: SignInPlace = AS_PLACE;
   readonly discovered: (string | undefined)[] = [];
+  /** For each discovery, whether what is remembered of the server was left aside. */
+  readonly anew: boolean[] = [];
   readonly registrations: (RegistrationRequest & { readonly issuer: string })[] = [];
   readonly sent: (AuthorizationRequest & { readonly clientId: string })[] = [];
   readonly exchanges: (CodeExchange & { readonly clientId: string; readonly tokenEndpoint: string })[] = [];
@@ -50,8 +52,14 @@ export class FakeAuthorizationServers implements AuthorizationServers {
   onAsked: (nth: number) => Promise<TokenSet> = async (nth) => aTokenSet(`own-${nth}`);
   onRevoke: (hint: string, nth: number, signal: AbortSignal) => Promise<void> = async () => undefined;
 
-  async discover(_server: UpstreamServer, challenge: string | undefined): Promise<SignInPlace> {
+  async discover(
+    _server: UpstreamServer,
+    challenge: string | undefined,
+    _signal?: AbortSignal,
+    isAgain = false,
+  ): Promise<SignInPlace> {
     this.discovered.push(challenge);
+    this.anew.push(isAgain);
     await this.onDiscover();
     return this.place;
   }

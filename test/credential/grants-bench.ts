@@ -48,6 +48,7 @@ export function aGrantsBench() {
   const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
   const refreshes: Refresh[] = [];
   const forgotten: string[] = [];
+  const discarded: string[] = [];
   const answers: (() => Promise<TokenSet>)[] = [];
   /** What the authorization server says when nothing else was put into `answers`. */
   const usual = (): Promise<TokenSet> =>
@@ -89,7 +90,8 @@ export function aGrantsBench() {
       now: () => clock.now(),
     });
     const announce = changes.say.bind(changes);
-    const renewer = createRenewer({ kept, renewals, keeper, obtain, clients, announce, clock, logger });
+    const discard = (_of: UpstreamServer, { accessToken }: Grant): void => void discarded.push(accessToken.reveal());
+    const renewer = createRenewer({ kept, renewals, keeper, obtain, clients, discard, announce, clock, logger });
     return { broker: createCredentialBroker({ kept, renewer, tickets, clock }), renewer, kept, keeper, changes };
   };
 
@@ -106,6 +108,7 @@ export function aGrantsBench() {
     refreshes,
     answers,
     forgotten,
+    discarded,
     isRegistered,
     signIn,
   };

@@ -5,7 +5,7 @@ import { credentialKey } from '../../src/credential/credential-store.ts';
 import type { GrantKey } from '../../src/credential/renewal-store.ts';
 import type { ScopeStore } from '../../src/credential/scope-store.ts';
 import type { ServiceKeyStore, StoredServiceKey } from '../../src/credential/service-key-store.ts';
-import type { PrincipalId, TenantId } from '../../src/shared/id.ts';
+import type { PrincipalId, ServerId, TenantId } from '../../src/shared/id.ts';
 
 interface ClientRow {
   readonly client: StoredClient | undefined;
@@ -86,7 +86,7 @@ export class InMemoryAttempts implements AttemptStore {
 }
 
 export class InMemoryScopes implements ScopeStore {
-  readonly rows: { readonly key: GrantKey; readonly tool: string; readonly scopes: readonly string[] }[] = [];
+  rows: { readonly key: GrantKey; readonly tool: string; readonly scopes: readonly string[] }[] = [];
 
   async add(key: GrantKey, tool: string, scopes: readonly string[]): Promise<void> {
     this.rows.push({ key, tool, scopes });
@@ -95,6 +95,13 @@ export class InMemoryScopes implements ScopeStore {
   async list(key: GrantKey): Promise<readonly string[]> {
     const mine = this.rows.filter((row) => credentialKey(row.key) === credentialKey(key));
     return [...new Set(mine.flatMap(({ scopes }) => scopes))].sort();
+  }
+
+  async forget(tenantId: TenantId, serverId: ServerId, owner?: string): Promise<void> {
+    this.rows = this.rows.filter(
+      ({ key }) =>
+        key.tenantId !== tenantId || key.serverId !== serverId || (owner !== undefined && key.owner !== owner),
+    );
   }
 }
 

@@ -169,6 +169,7 @@ describe('the answer to a renewal', () => {
     });
     expect(await bench.broker.find(server, anna)).toBeUndefined();
     expect(bench.credentials.rows).toEqual([]);
+    expect(bench.discarded, 'nobody uses them, so nobody may').toEqual(['late']);
   });
 
   it('is waited for when the node stops (B189)', async () => {

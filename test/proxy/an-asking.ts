@@ -1,6 +1,7 @@
 // Asking for a sign-in with real parts: waits on a fake clock, a feed the test speaks on, a real vault.
 
 import type { Vault } from '../../src/credential/vault.ts';
+import { createAskForCredential } from '../../src/proxy/ask-for-credential.ts';
 import { createAskSignIn } from '../../src/proxy/ask-sign-in.ts';
 import { createConnectTool } from '../../src/proxy/connect-tool.ts';
 import type { Questions } from '../../src/proxy/operations.ts';
@@ -44,6 +45,7 @@ export class AnAgent implements Questions {
 
 export function anAsking(upstream: Upstream = new Upstream(), vault: Vault = aVault()) {
   const changes = new AChangeFeed();
+  const lacking: string[] = [];
   const { broker, clock } = upstream;
   const waits = createSignInWaits({ broker, changes, clock });
   const askSignIn = createAskSignIn({
@@ -53,7 +55,15 @@ export function anAsking(upstream: Upstream = new Upstream(), vault: Vault = aVa
     clock,
     waitMs: WAIT_MS,
   });
-  const connect = createConnectTool({ broker, askSignIn });
+  const connect = createConnectTool({
+    broker,
+    askForCredential: createAskForCredential({
+      broker,
+      scopes: { add: (_key, _tool, scopes) => Promise.resolve(void lacking.push(...scopes)) },
+      clock,
+    }),
+    askSignIn,
+  });
   const timers = clock.pending;
   const about = { tenantId: server.tenantId, serverId: server.id, owner: 'p:anna' };
   return {
@@ -63,6 +73,8 @@ export function anAsking(upstream: Upstream = new Upstream(), vault: Vault = aVa
     waits,
     askSignIn,
     connect,
+    /** Scopes that were noted down as missing. */
+    lacking,
     timersLeft: () => clock.pending - timers,
     signIn(version = '1') {
       upstream.credential = keyOf('anna', version);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProxyError } from '../../src/shared/errors.ts';
+import { CredentialRefusedError, ProxyError, SignInRequiredError } from '../../src/shared/errors.ts';
 import type { TenantId } from '../../src/shared/id.ts';
 import { keyOf } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
@@ -48,6 +48,33 @@ describe('the stand-in', () => {
       },
     });
     expect([kind, upstream.asked]).toEqual(['result', 0]);
+  });
+
+  it('carries on what a refusal said, so that the next sign-in asks for it', async () => {
+    const { connect, upstream, lacking } = aBench();
+    const wishes: unknown[] = [];
+    upstream.credential = keyOf('anna');
+    upstream.broker.refusalOf = () => new CredentialRefusedError(403, 'Bearer scope="write"', ['write']);
+    upstream.broker.scopesOf = () => ['read'];
+    upstream.broker.askSignIn = (_server, _principal, wish) => {
+      wishes.push(wish);
+      return Promise.resolve(new SignInRequiredError('notes', 'http://127.0.0.1/connect/y', 0));
+    };
+    const { call, signal } = aCall();
+    expect(await connect(aCaller(), server, call, signal)).toMatchObject({
+      result: { structuredContent: { status: 'sign_in_required', url: 'http://127.0.0.1/connect/y' } },
+    });
+    expect([wishes, lacking]).toEqual([[{ challenge: 'Bearer scope="write"', scopes: ['write'] }], ['write']]);
+  });
+
+  it('asks nobody again for scopes that were asked for and are still not enough', async () => {
+    const { connect, upstream } = aBench();
+    upstream.credential = keyOf('anna');
+    upstream.broker.refusalOf = () => new CredentialRefusedError(403, 'Bearer scope="write"', ['write']);
+    upstream.broker.scopesOf = () => ['read', 'write'];
+    const { call, signal } = aCall();
+    await expect(connect(aCaller(), server, call, signal)).rejects.toMatchObject({ code: 'denied' });
+    expect(upstream.asked).toBe(0);
   });
 
   it('says what an admin has to do where no person can sign in', async () => {

@@ -136,6 +136,7 @@ export class Upstream {
       },
       askSignIn: () => Promise.resolve(this.#signIn()),
       refused: () => undefined,
+      refusalOf: () => undefined,
       isRefused: () => false,
       scopesOf: () => undefined,
     };

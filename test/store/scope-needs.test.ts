@@ -47,6 +47,21 @@ describe('the scopes that calls were found to lack', () => {
     expect(await aStore().list(key)).toEqual(['mine']);
   });
 
+  it('are forgotten for one person, or for everybody where the server moved', async () => {
+    const serverId = await addServer(nodes.next(), acme, 'moves');
+    const [ada, bob] = ['p:ada', 'p:bob'].map((owner) => ({ tenantId: acme, serverId, owner })) as [
+      { tenantId: typeof acme; serverId: typeof serverId; owner: string },
+      { tenantId: typeof acme; serverId: typeof serverId; owner: string },
+    ];
+    for (const key of [ada, bob]) await aStore().add(key, 't', ['s'], NOW);
+    await aStore().forget(acme, serverId, 'p:ada');
+    expect([await aStore().list(ada), await aStore().list(bob)]).toEqual([[], ['s']]);
+    await aStore().forget(tenantId('beta'), serverId);
+    expect(await aStore().list(bob)).toEqual(['s']);
+    await aStore().forget(acme, serverId);
+    expect(await aStore().list(bob)).toEqual([]);
+  });
+
   it('go with their server (B170)', async () => {
     const key = { tenantId: acme, serverId: await addServer(nodes.next(), acme, 'leaves'), owner: 'p:ada' };
     await aStore().add(key, 't', ['s'], NOW);

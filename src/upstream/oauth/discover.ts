@@ -34,6 +34,7 @@ export type Discover = (
   server: UpstreamServer,
   challenge: string | undefined,
   signal: AbortSignal,
+  isAgain?: boolean,
 ) => Promise<SignInPlace>;
 
 type Known = { readonly until: number } & ({ readonly place: SignInPlace } | { readonly failure: ProxyError });
@@ -86,9 +87,9 @@ export function createDiscover({ fetch, clock, mayUseHttp, logger }: DiscoverDep
     }
   }
 
-  return async (server, challenge, signal) => {
+  return async (server, challenge, signal, isAgain = false) => {
     const key = keyOf(server, challenge);
-    const kept = known.get(key);
+    const kept = isAgain ? undefined : known.get(key);
     if (kept !== undefined && clock.now() < kept.until) {
       if ('failure' in kept) throw kept.failure;
       return kept.place;

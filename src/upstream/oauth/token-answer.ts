@@ -13,6 +13,9 @@ const REFUSALS = new Set([400, 401, 403]);
 /** What is called a bearer token where it is called something; `n_a` is of RFC 8693 §2.2.1. */
 const BEARER = new Set(['bearer', 'bearertoken', 'user', 'bot', 'n_a']);
 
+/** RFC 6749 §A.12. Anything else could not be sent, so nobody would be connected by it (B245). */
+const TOKEN = /^[\x20-\x7e]+$/;
+
 /** The members that are used of it, in the form that RFC 6749 §5.1 gives them. */
 export interface TokenAnswer {
   readonly access_token: string;
@@ -72,7 +75,8 @@ function tokensIn(said: JsonObject | undefined): TokenAnswer {
   const accessToken = readText(said?.['access_token']);
   const type = readText(said?.['token_type'])?.toLowerCase() ?? 'bearer';
   // RFC 6749 §7.1: a token of a kind that is not understood must not be used.
-  if (said === undefined || accessToken === undefined || !BEARER.has(type)) throw new OAuthRefusal(INVALID_ANSWER);
+  if (said === undefined || accessToken === undefined || !TOKEN.test(accessToken) || !BEARER.has(type))
+    throw new OAuthRefusal(INVALID_ANSWER);
   const refreshToken = readText(said['refresh_token']);
   const expiresIn = readLifetime(said['expires_in']);
   const scope = readScope(said['scope']);

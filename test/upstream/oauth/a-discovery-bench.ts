@@ -56,7 +56,7 @@ export class DiscoveryBench extends OAuthBench {
     return serverOf({ url: `${this.u.origin}${path}`, credential: { kind, oauth }, ...rest }, { revision });
   }
 
-  discover(challenge?: string, registered: Registered = {}): Promise<SignInPlace> {
-    return this.servers.discover(this.server(registered), challenge, new AbortController().signal);
+  discover(challenge?: string, registered: Registered = {}, isAgain = false): Promise<SignInPlace> {
+    return this.servers.discover(this.server(registered), challenge, new AbortController().signal, isAgain);
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProxyError } from '../../../src/shared/errors.ts';
 import { challenging, DiscoveryBench, OAUTH, OIDC, PRM } from './a-discovery-bench.ts';
-import { failureOf, NEVER, printed } from './an-oauth-bench.ts';
+import { failureOf, metadataOf, NEVER, printed } from './an-oauth-bench.ts';
 import type { Site, SiteAnswer } from './an-oauth-site.ts';
 
 let bench: DiscoveryBench;
@@ -75,6 +75,17 @@ describe('one discovery', () => {
     const huge = { text: `{"resource":"${u.origin}","x":"${'a'.repeat(300 * 1024)}"}` };
     u.on({ [`${PRM}/team/mcp`]: huge, [PRM]: huge });
     expect((await failureOf(bench.discover())).message).toContain(`${PRM} (no answer)`);
+  });
+
+  it('is made anew for somebody who signs in again: the server may have moved to another issuer', async () => {
+    wellFormed();
+    await bench.discover();
+    const moved = await bench.site();
+    moved.on({ [OAUTH]: { json: metadataOf(moved.origin) } });
+    u.on({ [PRM]: bench.resource({ authorization_servers: [moved.origin] }) });
+    expect((await bench.discover()).issuer).toBe(as.origin);
+    expect((await bench.discover(undefined, {}, true)).issuer).toBe(moved.origin);
+    expect((await bench.discover()).issuer).toBe(moved.origin);
   });
 
   it('serves all who ask meanwhile and a minute on', async () => {
