@@ -60,6 +60,7 @@ export interface CredentialParts {
   readonly broker: CredentialBroker;
   readonly keeper: SecretKeeper;
   readonly clientKeys: ClientKeys;
+  readonly redirectUri: (server: UpstreamServer) => string;
   readonly importGrant: ImportGrant;
   readonly disconnect: (server: UpstreamServer, owner: Owner) => Promise<boolean>;
   readonly personSignIn: PersonSignIn;
@@ -110,6 +111,7 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
     broker: createCredentialBroker({ kept, renewer, tickets, clock }),
     keeper: announced(createSecretKeeper({ vault, credentials, clock }), announce),
     clientKeys,
+    redirectUri: clients.redirectUri,
     importGrant: createImportGrant({ authorizationServers, clients, keeper: grants, clock, announce }),
     disconnect: (server, owner) => disconnect.run(server, owner),
     personSignIn: createPersonSignIn(oauth),

@@ -221,6 +221,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       definitions: { secretsOf, mayUseHttp },
       credentials,
       keeper,
+      redirectUri: credentialParts.redirectUri,
       importGrant: credentialParts.importGrant,
       disconnect: credentialParts.disconnect,
       signedIn,

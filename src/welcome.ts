@@ -23,11 +23,11 @@ These keys are shown only now.
   Admin key   ${adminKey}${kept}
   Agent key   ${agentKey}   (tenant "default"; acts for whoever Keybearer-Principal names)
 
-1. Register a server, any that you have (this one takes each person's own key):
+1. Register a server, any that you have (each person signs in to this one in a browser):
 
   curl -X PUT ${publicUrl}/admin/v1/tenants/default/servers/linear \\
     -H 'Authorization: Bearer ${adminKey}' -H 'Content-Type: application/json' \\
-    -d '{ "url": "https://mcp.linear.app/mcp", "credential": { "owner": "principal", "kind": "secret" } }'
+    -d '{ "url": "https://mcp.linear.app/mcp", "credential": { "kind": "oauth" } }'
 
    or a command, in a file like the mcpServers you have: KEYBEARER_CONFIG=servers.json npm start
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { bindingOf } from '../catalog/binding.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
-import type { TokenSet } from '../credential/authorization-server.ts';
+import { OAuthUnavailable, type TokenSet } from '../credential/authorization-server.ts';
 import type { Owner } from '../credential/credential.ts';
 import type { StoredCredential } from '../credential/credential-store.ts';
 import { ProxyError } from '../shared/errors.ts';
@@ -98,6 +98,7 @@ async function importOr422(
     return await importGrant(server, owner, tokens, late.signal);
   } catch (error) {
     if (error instanceof ProxyError && error.code === 'invalid_request') throw invalidAt('$.oauth', error.message);
+    if (error instanceof OAuthUnavailable) throw new ProxyError('upstream_unavailable', error.message);
     throw error;
   } finally {
     cancel();

@@ -79,6 +79,7 @@ const server = {
   reason: textOrNull,
   toolCount: { type: 'integer' },
   lastError: textOrNull,
+  redirectUri: { type: 'string', format: 'uri', description: 'Kind oauth: to register at the sign-in server.' },
   problems,
   definition: { $ref: '#/components/schemas/Definition' },
 };

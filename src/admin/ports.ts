@@ -72,6 +72,8 @@ export interface AdminDeps {
   readonly definitions: DefinitionRules;
   readonly credentials: Pick<CredentialStore, 'find' | 'list'>;
   readonly keeper: SecretKeeper;
+  /** Where sign-in servers send people of this server back to. */
+  readonly redirectUri: (server: UpstreamServer) => string;
   readonly importGrant: ImportGrant;
   /** Removes what is kept and revokes it where it came from; false when nothing was kept. */
   readonly disconnect: (server: UpstreamServer, owner: Owner) => Promise<boolean>;

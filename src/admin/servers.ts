@@ -7,7 +7,7 @@ import type { AdminDeps, RegisteredServer } from './ports.ts';
 import { AdminProblem, conflict, notFound } from './problem.ts';
 import { type AdminRoute, type Answer, done, ok, type TenantRequest } from './route.ts';
 
-type Deps = Pick<AdminDeps, 'servers' | 'directory' | 'definitions'>;
+type Deps = Pick<AdminDeps, 'servers' | 'directory' | 'definitions' | 'redirectUri'>;
 
 export function serverRoutes(deps: Deps): readonly AdminRoute[] {
   const path = '/tenants/{tenant}/servers';
@@ -17,7 +17,7 @@ export function serverRoutes(deps: Deps): readonly AdminRoute[] {
       method: 'get',
       path: `${path}/{name}`,
       access: 'tenant',
-      handle: async ({ tenant, param }) => ok(toView(getServer(deps, tenant.id, param('name')))),
+      handle: async ({ tenant, param }) => ok(toView(deps, getServer(deps, tenant.id, param('name')))),
     },
     { method: 'put', path: `${path}/{name}`, access: 'tenant', handle: (request) => putServer(deps, request) },
     { method: 'delete', path: `${path}/{name}`, access: 'tenant', handle: (request) => removeServer(deps, request) },
@@ -34,9 +34,9 @@ export function getServer(
   return found;
 }
 
-async function listServers({ directory }: Deps, { tenant, query }: TenantRequest): Promise<Answer> {
-  const page = pageOf(directory.list(tenant.id), ({ name }) => name, readPage(query));
-  return ok({ ...page, items: page.items.map(toView) });
+async function listServers(deps: Deps, { tenant, query }: TenantRequest): Promise<Answer> {
+  const page = pageOf(deps.directory.list(tenant.id), ({ name }) => name, readPage(query));
+  return ok({ ...page, items: page.items.map((registered) => toView(deps, registered)) });
 }
 
 async function putServer(deps: Deps, { tenant, param, body }: TenantRequest): Promise<Answer> {
@@ -55,7 +55,7 @@ async function putServer(deps: Deps, { tenant, param, body }: TenantRequest): Pr
   await directory.refresh(tenant.id);
   const stored = directory.find(tenant.id, name);
   if (stored === undefined) throw new AdminProblem(409, 'The server was stored, and removed again by somebody else.');
-  return ok(toView(stored));
+  return ok(toView(deps, stored));
 }
 
 async function removeServer(deps: Deps, { tenant, param }: TenantRequest): Promise<Answer> {
@@ -71,8 +71,8 @@ function requireWritable({ directory }: Deps, tenantId: TenantId, name: string):
     throw conflict("This server is in the operator's file and can only be changed there.");
 }
 
-function toView(registered: RegisteredServer): Readonly<Record<string, unknown>> {
-  const { name, revision, enabled, source, status, definition, problems } = registered;
+function toView({ redirectUri }: Deps, registered: RegisteredServer): Readonly<Record<string, unknown>> {
+  const { name, revision, enabled, source, status, definition, problems, server } = registered;
   const { state, reason = null, toolCount } = status;
   return {
     name,
@@ -84,6 +84,8 @@ function toView(registered: RegisteredServer): Readonly<Record<string, unknown>>
     toolCount,
     lastError: state === 'unavailable' || state === 'invalid' ? reason : null,
     ...(problems.length === 0 ? {} : { problems }),
+    // For admins who register a client by hand; it belongs to this server alone.
+    ...(server?.credential?.kind === 'oauth' ? { redirectUri: redirectUri(server) } : {}),
     definition: maskDefinition(definition),
   };
 }

@@ -177,7 +177,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
       if (place.registrationEndpoint !== undefined) return registeredOrRefused(server, place, signal);
       throw new ProxyError(
         'upstream_protocol',
-        `${server.name}: its sign-in server registers no clients by itself. An admin has to register this proxy there (redirect URI ${redirectUri(server)}) and set credential.oauth.clientId and clientSecret.`,
+        `Its sign-in server registers no clients by itself. An admin has to register this proxy there (redirect URI ${redirectUri(server)}) and set credential.oauth.clientId and clientSecret.`,
       );
     },
     async known(server, { issuer, tokenAuthMethods }, clientId) {

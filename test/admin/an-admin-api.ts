@@ -169,6 +169,7 @@ export async function openAdminApi(): Promise<AdminApi> {
     definitions: { secretsOf, mayUseHttp: () => false },
     credentials,
     keeper: createSecretKeeper({ vault, credentials, clock }),
+    redirectUri: ({ id }) => `https://px.test/oauth/callback/${id}`,
     importGrant: createImportGrant({
       authorizationServers: { discover: async () => A_PLACE },
       clients: { forSignIn: async () => ({ clientId: 'us', authentication: { kind: 'none' } }) },

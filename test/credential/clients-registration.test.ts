@@ -237,7 +237,7 @@ describe('a refused registration', () => {
     const asking = bench.signIn(oauthServer(), { registrationEndpoint: undefined });
     await expect(asking).rejects.toMatchObject({
       code: 'upstream_protocol',
-      message: expect.stringMatching(/notes: .*redirect URI https:\/\/px\.test\/oauth\/callback\/.*clientId/),
+      message: expect.stringMatching(/^Its .*redirect URI https:\/\/px\.test\/oauth\/callback\/.*clientId/),
     });
     expect(bench.as.registrations).toEqual([]);
   });
