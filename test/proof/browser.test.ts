@@ -6,7 +6,7 @@ import { type RawResponse, rawRequest } from '../support/agents/raw-http.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type KeyedServer, startKeyedServer } from '../support/upstreams/keyed-server.ts';
 import { objectAt } from '../support/upstreams/message.ts';
-import { hasBrowser, Page } from './browser.ts';
+import { hasBrowser, NEEDS_BROWSER, type Person, usePeople } from './chromium.ts';
 
 let app: TestApp;
 let upstream: KeyedServer;
@@ -82,39 +82,33 @@ describe('the form, with the headers that Chromium sends', () => {
   });
 });
 
-// The reason for skipping is in the name; where the tests are run for good, a browser is installed.
-describe.skipIf(!hasBrowser)('in a real browser (skipped where /usr/bin/chromium is missing)', () => {
-  let page: Page;
+describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
+  const people = usePeople();
+  let person: Person;
 
-  beforeAll(async () => {
-    page = await Page.open();
-  }, 40_000);
-
-  afterAll(() => page?.close());
-
-  const expectText = (text: string) => expect.poll(() => page.text(), { timeout: 10_000 }).toContain(text);
+  beforeEach(async () => {
+    person = await people.somebody();
+  });
 
   it('a person pastes a wrong key, then the right one, and the agent goes on', async () => {
-    await page.goTo(await askForLink());
-    await expectText('Connect Issue Tracker');
-    expect(await page.text()).toContain(new URL(upstream.url).host);
-    // The text is there before the stylesheet has arrived.
-    const width = () => page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth');
-    await expect.poll(width, { timeout: 10_000 }).toBe('512px');
-    await page.type('wrong-key');
-    await page.pressEnter();
-    await expectText('did not accept this key');
-    expect(await page.text()).not.toContain('wrong-key');
-    await page.type(`key-of-${who}`);
-    await page.pressEnter();
-    await expectText('Go back to your agent');
+    await person.open(await askForLink());
+    await person.sees('Connect Issue Tracker');
+    expect(await person.reads()).toContain(new URL(upstream.url).host);
+    expect(await person.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')).toBe('512px');
+    // Into whatever has the focus.
+    await person.page.keyboard.insertText('wrong-key');
+    await person.page.keyboard.press('Enter');
+    await person.sees('did not accept this key');
+    expect(await person.reads()).not.toContain('wrong-key');
+    await person.page.keyboard.insertText(`key-of-${who}`);
+    await person.page.keyboard.press('Enter');
+    await person.sees('Go back to your agent');
     await expectCallGoesOn();
   });
 
   it('a form of another site, with the right link, is refused', async () => {
     const link = await askForLink();
-    await page.goTo('about:blank');
-    await page.evaluate(`(() => {
+    await person.evaluate(`(() => {
       const form = document.createElement('form');
       form.method = 'post';
       form.action = ${JSON.stringify(link)};
@@ -122,7 +116,7 @@ describe.skipIf(!hasBrowser)('in a real browser (skipped where /usr/bin/chromium
       document.body.append(form);
       form.submit();
     })()`);
-    await expectText('sent from another site');
+    await person.sees('sent from another site');
     expect(objectAt(await agent.callTool('tracker__connect'), 'structuredContent')['status']).toBe('sign_in_required');
     await agent.close();
   });
