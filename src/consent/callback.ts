@@ -86,7 +86,7 @@ function endPage(request: BrowserRequest, attempt: SignInAttempt, again: string 
   const reason = keptReason(request, attempt.id);
   switch (attempt.state) {
     case 'connected':
-      return page(200, connectedPage(title));
+      return page(200, connectedPage(title, request.site.path('/connections')));
     case 'denied':
       return page(200, deniedPage(title, again));
     case 'failed':

@@ -11,6 +11,7 @@ import { type Page, page, refuse } from './answer.ts';
 import { keyFormPage } from './pages-key.ts';
 import { connectedPage } from './pages-outcome.ts';
 import { placeOf } from './place.ts';
+import type { Site } from './site.ts';
 import { createTries } from './tries.ts';
 import { type TryKey, tryKeyInTime } from './try-key.ts';
 import { GONE, type Visit } from './visit.ts';
@@ -30,14 +31,14 @@ export interface ConnectKeyDeps {
 export interface ConnectKey {
   form(visit: Visit, status: number, problem: string | undefined): Page;
   /** 200 when the key was kept. */
-  submit(visit: Visit, pasted: string): Promise<Page>;
+  submit(visit: Visit, pasted: string, site: Site): Promise<Page>;
 }
 
 export function createConnectKey(deps: ConnectKeyDeps): ConnectKey {
   const tries = createTries(deps.clock, MAX_TRIES);
   return {
     form: formPage,
-    async submit(visit, pasted) {
+    async submit(visit, pasted, site) {
       const { server, ticketText, title } = visit;
       const owner: Owner = { kind: 'principal', principalId: visit.ticket.principalId };
       const secret = readSecret(server, pasted);
@@ -50,7 +51,7 @@ export function createConnectKey(deps: ConnectKeyDeps): ConnectKey {
       if ((await deps.tickets.consume(ticketText)) === undefined) return GONE;
       await deps.keeper.keep(server, owner, secret.reveal());
       await announce(deps, server, owner);
-      return page(200, connectedPage(title));
+      return page(200, connectedPage(title, site.path('/connections')));
     },
   };
 }

@@ -57,7 +57,7 @@ export function createConnectPages(deps: ConnectDeps): ConnectPages {
     let isMine = false;
     const answer = await sameClick.run(click, async () => {
       isMine = true;
-      return remember(click, await key.submit(visit, pasted));
+      return remember(click, await key.submit(visit, pasted, request.site));
     });
     const session = isMine && answer.status === 200 ? await sessionOf(request, visit) : undefined;
     return session === undefined ? answer : { ...answer, cookies: [session] };

@@ -22,11 +22,11 @@ export function consentPage(form: ConsentForm, account: Account, problem: string
   const { title, place, authorizationHost, issuer, scopes } = form;
   return {
     title: `Connect ${title}`,
-    body: html`<p>Your agent wants to use this server for you. You sign in there, and your agent never sees a password or a key.</p>
+    body: html`<p>Your agent wants to use this server for you. You sign in at ${isolated(authorizationHost)}, and your agent never sees a password or a key.</p>
 <dl>
 ${serverRow(form)}
 <dt>Runs at</dt><dd>${isolated(place)}</dd>
-<dt>You sign in at</dt><dd>${isolated(authorizationHost)} <span class="soft">(${isolated(cut(issuer))})</span></dd>
+<dt>You sign in at</dt><dd>${isolated(authorizationHost)}${issuerNote(issuer, authorizationHost)}</dd>
 <dt>It is asked to allow</dt><dd>${scopeList(scopes)}</dd>
 ${accountRow(account)}
 </dl>
@@ -39,10 +39,20 @@ ${personNote(account)}`,
   };
 }
 
+/** Only where it says more than the host does. */
+function issuerNote(issuer: string, host: string) {
+  const saysNoMore = [`https://${host}`, `http://${host}`].includes(issuer.replace(/\/$/, ''));
+  return saysNoMore ? undefined : html` <span class="soft">(${isolated(cut(issuer))})</span>`;
+}
+
+/** The one scope that says nothing to people and is asked for by us. */
+const meaning = (scope: string) =>
+  scope === 'offline_access' ? html` <span class="soft">(to stay connected while you are away)</span>` : undefined;
+
 function scopeList(scopes: readonly string[]) {
   if (scopes.length === 0) return 'what it gives when nothing is named';
   const more = scopes.length - SHOWN_SCOPES;
-  return html`<ul>${scopes.slice(0, SHOWN_SCOPES).map((scope) => html`<li>${isolated(cut(scope))}</li>`)}${
+  return html`<ul>${scopes.slice(0, SHOWN_SCOPES).map((scope) => html`<li>${isolated(cut(scope))}${meaning(scope)}</li>`)}${
     more > 0 ? html`<li>and ${more} more</li>` : ''
   }</ul>`;
 }

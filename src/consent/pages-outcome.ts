@@ -3,11 +3,13 @@ import type { Content } from './answer.ts';
 import { html } from './html.ts';
 import { isolated } from './layout.ts';
 
-export function connectedPage(title: string): Content {
+/** `connections` is the path of the page that lists what is connected. */
+export function connectedPage(title: string, connections: string): Content {
   return {
     title: 'Connected',
     body: html`<p>Go back to your agent.</p>
-<p>${isolated(title)} is ready to use. You can close this tab.</p>`,
+<p>${isolated(title)} is ready to use. You can close this tab.</p>
+<p class="note">You can end this at any time: <a href="${connections}">what you have connected</a></p>`,
   };
 }
 
@@ -48,7 +50,7 @@ export function deniedPage(title: string, again: string | undefined): Content {
   return {
     title: 'Not connected',
     body: html`<p>Access to ${isolated(title)} was not given, so nothing was kept.</p>
-<p>Go back to your agent. You can close this tab.</p>${tryAgain(again)}`,
+<p>${again === undefined ? 'Go back to your agent. You can close this tab.' : 'Go back to your agent, or try again.'}</p>${tryAgain(again)}`,
   };
 }
 

@@ -48,7 +48,7 @@ export function connectionsPage(person: PersonLine, rows: readonly ConnectedRow[
     title: 'What you have connected',
     body: html`${
       rows.length === 0
-        ? html`<p>You have not connected any server yet.</p>`
+        ? html`<p>No server is connected.</p>`
         : html`<p>Your agent uses these for you. Disconnect one, and it cannot any more.</p>
 <ul class="rows">${rows.map((row) => connectedRow(person, row, links.connections))}</ul>`
     }

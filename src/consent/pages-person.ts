@@ -44,8 +44,8 @@ export function wrongAccountPage({ principal, csrf, signOut, target, switchTo }:
   return {
     title: 'This link belongs to another account',
     body: html`<p>You are signed in as ${isolated(principal)}, and the link was made for somebody else. Nothing was sent anywhere.</p>
-<p>If somebody gave you this link, do not use it. If it is yours, use the account that your agent works for.</p>
-${switchTo === undefined ? '' : html`<p><a class="button" href="${switchTo}">Sign in as somebody else</a></p>`}
+<p>If somebody gave you this link, do not use it, and close this tab.</p>
+${switchTo === undefined ? '' : html`<p>If it is yours, <a href="${switchTo}">use the account that your agent works for</a>.</p>`}
 <form method="post" action="${signOut}">
 ${csrfField(csrf)}
 ${hidden('target', target)}

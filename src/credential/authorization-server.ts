@@ -92,7 +92,7 @@ export interface TokenSet {
 
 /** The server answered with an OAuth error: the code says what about. Description and body are for nobody. */
 export class OAuthRefusal extends Error {
-  /** RFC 6749 §4.1.2.1, §5.2, or whatever word the server used, at most 64 characters of [\x20-\x7e]. */
+  /** RFC 6749 §4.1.2.1, §5.2, or whatever word the server used, at most 64 characters of [A-Za-z0-9_.:-]. */
   readonly code: string;
 
   constructor(code: string) {

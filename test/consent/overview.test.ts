@@ -136,7 +136,7 @@ describe('what is connected', () => {
       'tracker.example',
     ])
       expect(page.text).toContain(words);
-    expect((await (await signedIn(site, 'carol')).open('/connections')).text).toContain('not connected any server');
+    expect((await (await signedIn(site, 'carol')).open('/connections')).text).toContain('No server is connected');
   });
 
   it('B213: each button ends one, for this person only, and the page comes back', async () => {

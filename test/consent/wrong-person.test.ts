@@ -138,8 +138,8 @@ describe.each(['oidc', 'handoff'] as const)('T1 in mode %s', (mode) => {
     const link = await site.link('alice');
     const jar = site.jar();
     const wrong = await enter(site, jar, link, 'bob');
-    expect(wrong.onward).toBe(`${link}?as=another`);
-    const departed = await jar.open(wrong.onward);
+    expect(wrong.text).toContain(`href="${link}?as=another"`);
+    const departed = await jar.open(`${link}?as=another`);
     expect(queryOf(departed.location).get('prompt')).toBe(mode === 'oidc' ? 'login' : null);
     const out = await jar.press(link, wrong);
     expect([out.status, out.location]).toEqual([303, link]);

@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
     }
     await ada.open(`${front.url}/connections`);
     await ada.press(`Disconnect ${MARKUP}`);
-    await ada.sees('You have not connected any server yet.');
+    await ada.sees('No server is connected.');
   });
 
   it('what an authorization server says about a refusal is shown nowhere, and its word for it does no harm (B165)', async () => {

@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
     await ada.sees('Team Notes');
     await ada.photograph('6-connections');
     await ada.press('Disconnect');
-    await ada.sees('You have not connected any server yet.');
+    await ada.sees('No server is connected.');
     await ada.photograph('7-disconnected');
     await expect.poll(() => as.events.get('grant.revoked'), { timeout: 5_000 }).toBe(1);
     const call = await inStream.send('tools/call', WHOAMI);

@@ -9,8 +9,8 @@ export const INVALID_ANSWER = 'invalid_answer';
 /** Ours, for an error that is there but cannot be shown as a word. */
 export const UNKNOWN_ERROR = 'unknown_error';
 
-/** The server's word for what went wrong. Anything longer is a sentence, and a sentence may quote a token. */
-export const errorWord = (said: string): string => (/^[\x20-\x7e]{1,64}$/.test(said) ? said : UNKNOWN_ERROR);
+/** The server's word for what went wrong, as a page may show it: a sentence may quote a token, or tell people what to do (B165). */
+export const errorWord = (said: string): string => (/^[A-Za-z0-9_.:-]{1,64}$/.test(said) ? said : UNKNOWN_ERROR);
 
 /** Client faults of a callback or ID token, as the library names them. */
 const BROKEN_ANSWERS = new Set([
