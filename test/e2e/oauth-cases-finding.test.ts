@@ -5,6 +5,8 @@ import { textOf } from '../support/agents/agent.ts';
 import { useScene } from '../support/scene.ts';
 import { Browser } from '../support/sign-in/browser-jar.ts';
 import type { GuardSettings } from '../support/sign-in/guard-options.ts';
+import { startGuardedMcp } from '../support/sign-in/guarded-mcp.ts';
+import { startScriptedAs } from '../support/sign-in/scripted-as.ts';
 import { confirm, linkFrom, type SignInWishes, signIn, signInWorld } from '../support/sign-in/sign-in-scene.ts';
 
 const scene = useScene();
@@ -38,10 +40,6 @@ describe('a server whose people sign in', () => {
     ],
     ['writes a relative address (B144)', () => said(`Bearer resource_metadata="${WELL_KNOWN}/mcp"`)],
     ['names an address that is none (B144)', () => said(`Bearer resource_metadata="javascript:alert(1)"`)],
-    [
-      'names a place on another host, which is not asked (B240)',
-      () => said(`Bearer resource_metadata="http://127.0.0.1:9${WELL_KNOWN}"`),
-    ],
   ])('%s', async (_, change, wishes = {}) => {
     const { as, mcp, tenant } = await signInWorld(scene, 'modern', wishes);
     Object.assign(mcp.settings, change(mcp.url));
@@ -49,6 +47,18 @@ describe('a server whose people sign in', () => {
     await signIn({ as }, ada);
     expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada;/);
     expect(as.seen.token).toHaveLength(1);
+  });
+
+  it('names a document on another host: nobody asks there (B240)', async () => {
+    const { as, mcp, tenant } = await signInWorld(scene, 'modern');
+    const evil = await scene.keep(startScriptedAs());
+    const other = await scene.keep(startGuardedMcp({ era: 'modern', tokens: evil }));
+    // It would even say that it is about this server.
+    Object.assign(other.settings, { metadata: { resource: mcp.url } });
+    Object.assign(mcp.settings, said(`Bearer resource_metadata="${at(other.url, `${WELL_KNOWN}/mcp`)}"`));
+    await signIn({ as }, await tenant.raw('rawModern', 'ada'));
+    expect(other.metadataReads).toBe(0);
+    expect(Object.values(evil.seen).flat()).toEqual([]);
   });
 
   it.each([

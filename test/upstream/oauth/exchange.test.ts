@@ -130,6 +130,7 @@ describe('an answer that does not hold (T2)', () => {
     ['two codes', 'code=a&code=b&state=st', 'invalid_answer'],
     ['a code and an error', 'code=a&error=server_error&state=st', 'server_error'],
     ['an error that is no word', `error=${'x'.repeat(100)}&state=st`, 'unknown_error'],
+    ['an error that is a sentence', 'error=Call%20us%20at%20once&state=st', 'unknown_error'],
     ['an ID token beside the code', 'code=a&id_token=x&state=st', 'invalid_answer'],
     ['a JARM response', 'code=a&response=x&state=st', 'invalid_answer'],
   ])('with %s makes no token request', async (_what, query, code) => {
