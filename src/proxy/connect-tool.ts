@@ -1,8 +1,10 @@
 // Answers `server__connect`: the sign-in link, shown as the agent can, or that the person is connected already.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
+import type { Credential } from '../credential/credential.ts';
 import type { Caller } from '../identity/caller.ts';
-import { type ProxyError, SignInRequiredError } from '../shared/errors.ts';
+import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
+import type { PrincipalId } from '../shared/id.ts';
 import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { Answer, Call } from './operations.ts';
 import { isOurState } from './request-state.ts';
@@ -18,6 +20,20 @@ export interface ConnectToolDeps {
 }
 
 export function createConnectTool({ broker, askForCredential, askSignIn }: ConnectToolDeps): ConnectTool {
+  /** What cannot be renewed now may never be again, and connecting anew was asked for by name (B166). */
+  const lookOrNot = async (
+    server: UpstreamServer,
+    principalId: PrincipalId,
+    signal: AbortSignal,
+  ): Promise<Credential | undefined> => {
+    try {
+      return await broker.look(server, principalId, signal);
+    } catch (error) {
+      if (error instanceof ProxyError && error.code === 'upstream_unavailable') return undefined;
+      throw error;
+    }
+  };
+
   return async (caller, server, call, signal) => {
     const asking: Asking = { caller, server, call, tool: undefined, waits: wantsToWait(call) ? 'always' : 'never' };
     const state = call.params['requestState'];
@@ -25,7 +41,7 @@ export function createConnectTool({ broker, askForCredential, askSignIn }: Conne
       const resumed = await askSignIn.resume(asking, state, signal);
       return resumed.kind === 'signed_in' ? connected(server) : linkTo(server, resumed.link, resumed.kind);
     }
-    const known = await broker.look(server, caller.principalId);
+    const known = await lookOrNot(server, caller.principalId, signal);
     const error = known && broker.refusalOf(server, known);
     if (known !== undefined && error === undefined) return connected(server);
     const refused = known === undefined || error === undefined ? undefined : { error, credential: known };

@@ -1,5 +1,6 @@
 // A call that waits for its person ends: by time, with its agent, its session, its node, or by their no.
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../store/eventually.ts';
 import { textOf } from '../support/agents/agent.ts';
 import type { RawAgent } from '../support/agents/raw-agent.ts';
 import type { RawResponse } from '../support/agents/raw-http.ts';
@@ -35,6 +36,10 @@ async function waiting(at: Scene, kind: RawKind, app = at.app): Promise<Waiting>
   const tenant = await at.tenant({ notes: withKeys(upstream) });
   await tenant.setSecret('notes', 'ada', 'key-ada');
   const bob = await askable(at, tenant, kind, { app });
+  // A node of its own hears of the tools by notice.
+  await eventually('the tools', async () =>
+    JSON.stringify(await bob.request('tools/list', {})).includes('notes__whoami'),
+  );
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();
   const input = kind === 'rawModern' ? inputIn(await bob.request('tools/call', WHOAMI)) : undefined;

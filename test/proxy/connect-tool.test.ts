@@ -50,6 +50,17 @@ describe('the stand-in', () => {
     expect([kind, upstream.asked]).toEqual(['result', 0]);
   });
 
+  it('B166: gives the link to one whose grant cannot be renewed now, and perhaps never again', async () => {
+    const { connect, upstream } = aBench();
+    upstream.broker.look = () => Promise.reject(new ProxyError('upstream_unavailable', 'not now'));
+    const { call, signal } = aCall();
+    expect(await connect(aCaller(), server, call, signal)).toMatchObject({
+      result: { structuredContent: { status: 'sign_in_required' } },
+    });
+    upstream.broker.look = () => Promise.reject(new ProxyError('overloaded', 'no database'));
+    await expect(connect(aCaller(), server, call, signal)).rejects.toMatchObject({ code: 'overloaded' });
+  });
+
   it('carries on what a refusal said, so that the next sign-in asks for it', async () => {
     const { connect, upstream, lacking } = aBench();
     const wishes: unknown[] = [];

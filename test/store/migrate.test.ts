@@ -49,6 +49,8 @@ describe('migrate', () => {
       '0002_servers',
       '0003_credentials',
       '0004_notices',
+      '0005_grants',
+      '0006_browser_sessions',
     ]);
     // B264: what took the lock has given it back.
     expect(await advisoryLocks()).toEqual([]);

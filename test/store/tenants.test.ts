@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tenant } from '../../src/identity/tenant-store.ts';
+import type { ServerId, TenantId } from '../../src/shared/id.ts';
 import { createAgentKeyStore } from '../../src/store/agent-keys.ts';
 import { createCatalogStore } from '../../src/store/catalogs.ts';
 import { createCredentialStore } from '../../src/store/credentials.ts';
@@ -102,11 +103,18 @@ describe('tenants', () => {
     );
     expect(tables.map(({ name }) => name)).toEqual([
       'agent_keys',
+      'browser_sessions',
+      'browser_sign_ins',
       'catalogs',
       'credentials',
       'data_keys',
       'issuers',
+      'oauth_clients',
+      'renewals',
+      'scope_needs',
       'servers',
+      'sign_in_attempts',
+      'ticket_mismatches',
       'tickets',
     ]);
     for (const { name } of tables) {
@@ -122,9 +130,9 @@ describe('tenants', () => {
       `SELECT c.relname AS table, a.attname AS first FROM pg_index i
        JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-       WHERE i.indisprimary AND n.nspname = 'public' AND c.relname NOT IN ('tenants', 'pgmigrations')`,
+       WHERE i.indisprimary AND n.nspname = 'public' AND c.relname NOT IN ('tenants', 'pgmigrations', 'service_keys')`,
     );
-    expect(rows).toHaveLength(7);
+    expect(rows).toHaveLength(14);
     expect(rows.filter(({ first }) => first !== 'tenant_id')).toEqual([]);
   });
 
@@ -194,4 +202,34 @@ async function fillTenant(id: string): Promise<void> {
     scopes: [],
   };
   await createTicketStore(database).create({ ...ticket, expiresAt: now + 600_000 });
+  await fillSignIns(tenant, serverId);
+}
+
+async function fillSignIns(tenant: TenantId, serverId: ServerId): Promise<void> {
+  const { database, clock } = store;
+  const later = new Date(clock.now() + 600_000);
+  const hash = (what: string): Buffer => Buffer.from(`${what} of ${tenant}`);
+  const insert = (table: string, row: Readonly<Record<string, unknown>>): Promise<unknown> => {
+    const names = ['tenant_id', ...Object.keys(row)];
+    const places = names.map((_, n) => `$${n + 1}`).join(', ');
+    return database.query(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`, [
+      tenant,
+      ...Object.values(row),
+    ]);
+  };
+  const owned = { server_id: serverId, owner: 'p:ada' };
+  await insert('renewals', { ...owned, until: later });
+  await insert('scope_needs', { ...owned, tool: 't', scopes: ['s'], found_at: later });
+  await insert('oauth_clients', { server_id: serverId, issuer: 'https://as.example', until: later });
+  const attempt = { context_id: 'c', principal_id: 'ada', server_id: serverId, binding: 'b', sealed: hash('sealed') };
+  await insert('sign_in_attempts', {
+    ...attempt,
+    state_hash: hash('state'),
+    browser_hash: hash('browser'),
+    expires_at: later,
+  });
+  await insert('browser_sessions', { hash: hash('session'), principals: ['ada'], proof: 'link', expires_at: later });
+  const signIn = { id: `sign-in of ${tenant}`, mode: 'oidc', browser_hash: hash('browser'), expires_at: later };
+  await insert('browser_sign_ins', signIn);
+  await insert('ticket_mismatches', { ticket_hash: hash('ticket') });
 }

@@ -4,6 +4,8 @@ function allows(source: string, target: URL, page: URL): boolean {
   if (source === "'self'") return target.origin === page.origin;
   if (source === '*') return target.protocol === 'http:' || target.protocol === 'https:';
   if (/^[a-z][a-z0-9+.-]*:$/i.test(source)) return target.protocol === source.toLowerCase();
+  // `http://localhost:*`: any port.
+  if (source.endsWith(':*')) return `${target.protocol}//${target.hostname}` === source.slice(0, -2);
   return URL.canParse(source) && new URL(source).origin === target.origin;
 }
 
