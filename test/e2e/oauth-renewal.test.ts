@@ -23,7 +23,7 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     expect(as.revocations).toBe(0);
   });
 
-  it('B009, B182: renews once after a refusal and tries once more, and the agent notices nothing', async () => {
+  it('B182: renews once after a refusal and tries once more, and the agent notices nothing', async () => {
     const { as, mcp, agent } = await aGrantedPerson(scene, era, kind);
     await agent.callTool('notes__whoami');
     as.expireAll();
