@@ -1,6 +1,7 @@
 // npm run conformance: the sign-in scenarios of the MCP conformance suite, through Keybearer, one at a time.
 //   npm run conformance -- auth/iss-supported                   only this one, in each revision that has it
 //   npm run conformance -- --revision 2026-07-28 auth/basic-cimd
+//   npm run conformance -- --log auth/iss-supported             with the log of what passed, too
 // Writes docs/conformance.md when everything was run. Ends with 1 when something failed.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

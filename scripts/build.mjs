@@ -24,7 +24,7 @@ function isFresh() {
 process.chdir(new URL('..', import.meta.url).pathname);
 if (process.argv.includes('--if-needed')) {
   if (isFresh()) process.exit(0);
-  console.log('building…');
+  console.log('building (once, about 15 s) …');
 }
 rmSync('dist', { recursive: true, force: true });
 const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {

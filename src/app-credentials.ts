@@ -17,7 +17,7 @@ import { createGrantKeeper } from './credential/keep-grant.ts';
 import { createSecretKeeper, type SecretKeeper } from './credential/keep-secret.ts';
 import { createKeptCredentials } from './credential/kept-credentials.ts';
 import type { KeyProvider } from './credential/key-provider.ts';
-import { createObtainTokens, type SubjectTokenOf } from './credential/obtain-tokens.ts';
+import { createObtainTokens, createRequireSubject, type SubjectTokenOf } from './credential/obtain-tokens.ts';
 import { createRenewer } from './credential/renewer.ts';
 import type { ScopeStore } from './credential/scope-store.ts';
 import type { SignInFlows } from './credential/sign-in-flows.ts';
@@ -85,6 +85,7 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
   const disconnect = createDisconnect({ credentials, kept, clients, authorizationServers, announce, clock, logger });
   life.onClose('revocations', () => disconnect.close());
   const grants = createGrantKeeper({ vault, credentials });
+  const requireSubject = createRequireSubject(deps.subjectTokenOf);
   const renewer = createRenewer({
     kept,
     renewals: createRenewalStore(database),
@@ -92,17 +93,19 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
     obtain: createObtainTokens({
       authorizationServers,
       clients,
-      subjectTokenOf: deps.subjectTokenOf,
+      requireSubject,
       now: () => clock.now(),
     }),
     clients,
+    requireSubject,
     discard: (server, grant) => disconnect.revoke(server, grant),
+    changes,
     announce,
     clock,
     logger,
   });
   life.onClose('renewals', () => renewer.close());
-  life.onClose('moved servers', forgetMoved({ registry, credentials, scopes, logger }));
+  life.onClose('moved servers', forgetMoved({ registry, credentials, scopes, clock, logger }));
 
   return {
     credentials,

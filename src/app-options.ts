@@ -36,6 +36,8 @@ export interface App {
   /** Where it listens. */
   readonly url: string;
   readonly publicUrl: string;
+  /** Whether whoever holds a link may be taken for its person. */
+  readonly linkSignInAllowed: boolean;
   /** The operator's file says something new for this tenant. */
   refresh(tenantId: TenantId): Promise<void>;
   /** Not ready, no new work, calls in flight finish within the grace time, everything closes. */

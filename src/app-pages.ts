@@ -2,13 +2,12 @@
 import type { CredentialParts } from './app-credentials.ts';
 import type { AppOptions } from './app-options.ts';
 import { bindingOf } from './catalog/binding.ts';
-import type { HasCredential } from './catalog/catalog.ts';
-import { isLoopbackHost } from './catalog/http-rule.ts';
 import { isInvalid, type Registry } from './catalog/registry.ts';
 import type { UpstreamServer } from './catalog/upstream-server.ts';
 import type { Dial } from './connection/connection.ts';
 import { createClientDocuments } from './consent/client-documents.ts';
 import { createConsentRouter } from './consent/routes.ts';
+import { connectedOf } from './credential/connected.ts';
 import { type Owner, ownerKey } from './credential/credential.ts';
 import { createOpenSignInSecret } from './credential/sign-in-secret.ts';
 import type { Vault } from './credential/vault.ts';
@@ -16,28 +15,30 @@ import type { IssuerStore, TenantStore } from './identity/tenant-store.ts';
 import { createKeyTrial } from './proxy/key-trial.ts';
 import type { SignedIn } from './proxy/signed-in.ts';
 import type { TenantId } from './shared/id.ts';
-import { createTicketMismatchStore } from './store/browser-mismatches.ts';
 import { createBrowserSessionStore } from './store/browser-sessions.ts';
 import { createBrowserSignInStore } from './store/browser-sign-ins.ts';
 import type { Database } from './store/database.ts';
+import { createRenewalStore } from './store/renewals.ts';
+import { createTicketMismatchStore } from './store/ticket-mismatches.ts';
 
-export interface PagesDeps extends Pick<AppOptions, 'allowLinkSignIn' | 'clock' | 'logger'> {
+export interface PagesDeps extends Pick<AppOptions, 'clock' | 'logger'> {
   readonly database: Database;
   readonly tenants: TenantStore;
   readonly issuers: IssuerStore;
   readonly registry: Registry;
   readonly vault: Vault;
-  readonly keys: CredentialParts;
-  readonly hasCredential: HasCredential;
+  readonly credentialParts: CredentialParts;
   readonly dial: Dial;
   readonly signedIn: SignedIn;
+  readonly linkSignInAllowed: () => boolean;
   readonly publicUrl: () => string;
 }
 
 /** Routers, each for its own paths. */
 export function createPages(deps: PagesDeps): readonly ReturnType<typeof createConsentRouter>[] {
-  const { database, tenants, issuers, registry, vault, keys, signedIn, publicUrl, clock, logger } = deps;
-  const { credentials, tickets, keeper, personSignIn, clientKeys } = keys;
+  const { database, tenants, issuers, registry, vault, credentialParts, signedIn, publicUrl, clock, logger } = deps;
+  const { credentials, tickets, keeper, personSignIn, clientKeys } = credentialParts;
+  const renewals = createRenewalStore(database);
 
   const listServers = async (tenantId: TenantId): Promise<readonly UpstreamServer[]> =>
     [...(await registry.tenant(tenantId)).byName.values()].flatMap(({ server }) => (isInvalid(server) ? [] : [server]));
@@ -53,18 +54,18 @@ export function createPages(deps: PagesDeps): readonly ReturnType<typeof createC
       listServers,
       async listCredentials(tenantId, principalId) {
         const servers = new Map((await listServers(tenantId)).map((server) => [server.id, server]));
-        const stored = await credentials.listOf(tenantId, ownerKey({ kind: 'principal', principalId }));
-        return stored.flatMap(({ serverId, binding, updatedAt }) => {
+        const owner = ownerKey({ kind: 'principal', principalId });
+        const connected = await connectedOf({ credentials, renewals, now: () => clock.now() }, tenantId, owner);
+        return connected.flatMap(({ serverId, binding, since, isOver }) => {
           const server = servers.get(serverId);
           // Kept for where the server was before: it is used for nothing any more.
           if (server === undefined || bindingOf(server) !== binding) return [];
-          return [{ server, connectedAt: updatedAt, account: undefined }];
+          return [{ server, connectedAt: since, account: undefined, isOver }];
         });
       },
-      hasCredential: async (server, principalId) => deps.hasCredential(server, principalId),
       async disconnect(server, principalId) {
         const owner: Owner = { kind: 'principal', principalId };
-        await keys.disconnect(server, owner);
+        await credentialParts.disconnect(server, owner);
       },
       issueTicket: (server, principalId) => tickets.issue(server.tenantId, principalId, server),
       sessions: createBrowserSessionStore(database),
@@ -72,11 +73,11 @@ export function createPages(deps: PagesDeps): readonly ReturnType<typeof createC
       mismatches: createTicketMismatchStore(database),
       personSignIn,
       openSignInSecret: createOpenSignInSecret(vault),
-      flows: keys.createFlows(signedIn),
+      flows: credentialParts.createFlows(signedIn),
       keeper,
       tryKey: createKeyTrial(deps.dial),
       signedIn,
-      linkSignInAllowed: () => deps.allowLinkSignIn || isLoopbackHost(new URL(publicUrl()).hostname),
+      linkSignInAllowed: deps.linkSignInAllowed,
       publicUrl,
       clock,
       logger,

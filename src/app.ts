@@ -19,7 +19,7 @@ import { createPages } from './app-pages.ts';
 import { createCatalog, type HasCredential } from './catalog/catalog.ts';
 import { createDiscovery } from './catalog/discovery.ts';
 import { findFirstTools } from './catalog/first-tools.ts';
-import { createHttpRule } from './catalog/http-rule.ts';
+import { createHttpRule, isLoopbackHost } from './catalog/http-rule.ts';
 import { createLoadServers } from './catalog/load-servers.ts';
 import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
@@ -66,6 +66,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   let isStopping = false;
   let publicUrl = options.http.publicUrl ?? '';
   const publicUrlNow = (): string => publicUrl;
+  const linkSignInAllowed = (): boolean => options.allowLinkSignIn || isLoopbackHost(new URL(publicUrl).hostname);
   const ownerKeyOf = (principalId: PrincipalId): string => ownerKey({ kind: 'principal', principalId });
   try {
     // What is remembered
@@ -141,13 +142,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const withUpstream = createWithUpstream({
       broker,
       pool,
-      askSignIn: askForCredential,
+      askForCredential,
       onUnreachable: (server) => void discovery.doubt(server),
     });
     const discovering = createWithUpstream({
       broker,
       pool,
-      askSignIn: (server) => Promise.resolve(keyNotTaken(server)),
+      askForCredential: (server) => Promise.resolve(keyNotTaken(server)),
     });
     const discovery = createDiscovery({
       source: createToolSource({ withUpstream: discovering, clock }),
@@ -227,6 +228,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       signedIn,
       connections: createLiveConnections(pool),
       tickets,
+      linkSignInAllowed,
       vault,
       clock,
       logger,
@@ -237,11 +239,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       issuers,
       registry,
       vault,
-      keys: credentialParts,
-      hasCredential,
+      credentialParts,
       dial,
       signedIn,
-      allowLinkSignIn: options.allowLinkSignIn,
+      linkSignInAllowed,
       publicUrl: publicUrlNow,
       clock,
       logger,
@@ -276,6 +277,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     return {
       url: server.url,
       publicUrl,
+      linkSignInAllowed: linkSignInAllowed(),
       refresh: (tenantId) => registry.refresh(tenantId),
       async stop() {
         isStopping = true;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Start here: read the environment, start the database and the app, stop them on a signal.
 import { readFileSync } from 'node:fs';
+import { LINK_ALONE_REFUSED } from './admin/connect-links.ts';
 import { startApp } from './app.ts';
 import type { App } from './app-options.ts';
 import { type OperatorFile, parseOperatorFile } from './catalog/operator-file.ts';
@@ -16,8 +17,11 @@ import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded.ts';
 import { migrate } from './store/migrate.ts';
 import { createTenantStore } from './store/tenants.ts';
+import { tryPort } from './try-port.ts';
 import { welcomeText } from './welcome.ts';
 
+/** Of those that are looked through at the start. */
+const TENANTS_AT_ONCE = 500;
 const USAGE = 'usage: keybearer [serve|migrate]';
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
   .version;
@@ -74,8 +78,25 @@ async function ensureFileTenant(url: string, file: OperatorFile | undefined, log
   }
 }
 
+async function hasLinkTenant(url: string, logger: Logger): Promise<boolean> {
+  const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
+  try {
+    const tenants = createTenantStore(database);
+    let after: string | undefined;
+    do {
+      const { items, next } = await tenants.list(after, TENANTS_AT_ONCE);
+      if (items.some(({ signIn }) => signIn.mode === 'link')) return true;
+      after = next;
+    } while (after !== undefined);
+    return false;
+  } finally {
+    await database.close();
+  }
+}
+
 async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<void> {
-  const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger);
+  // What is wrong in the settings is said before the database is started.
+  if (config.http.port !== 0) await tryPort(config.http.host, config.http.port);
   const running: { app?: App } = {};
   let file: OperatorFile | undefined;
   if (config.operatorFile !== undefined) {
@@ -100,8 +121,9 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
         watch.first.problems.map(({ path, message }) => `${config.operatorFile ?? ''} ${path}: ${message}`),
       );
     file = watch.first.file;
-    await ensureFileTenant(databaseUrl, file, logger);
   }
+  const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger);
+  await ensureFileTenant(databaseUrl, file, logger);
   const app = await startApp({
     version,
     databaseUrl,
@@ -124,6 +146,10 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
   process.stderr.write(
     `\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`,
   );
+  if (!app.linkSignInAllowed && (await hasLinkTenant(databaseUrl, logger))) {
+    logger.warn(LINK_ALONE_REFUSED);
+    process.stderr.write(`${LINK_ALONE_REFUSED}\n`);
+  }
 }
 
 /** First signal: stop in order. Second: end at once. */

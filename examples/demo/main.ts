@@ -33,7 +33,7 @@ async function run(): Promise<'told'> {
   const notes = await startNotes();
   opened.push(notes);
   say(`Notes, a sample MCP server with its own sign-in pages, is at ${notes.url}`);
-  say('Keybearer starts, with a database of its own …');
+  say('Keybearer starts, with a database of its own (about 10 s) …');
   const starting = startProduct(notes.url);
   // Also when Ctrl-C comes before it is ready.
   opened.push({ close: async () => (await starting).close() });

@@ -106,9 +106,13 @@ function patiently<T>(waiting: Promise<T>): Promise<T> {
   return waiting;
 }
 
+/** Who signed in before is remembered by their browser. */
+const browserFor = (name: string): string =>
+  name === 'alice' ? 'a browser' : 'a private window (or press Sign out on a page of Alice first)';
+
 async function play(link: string, name: string, playsPerson: boolean, say: (text: string) => void): Promise<void> {
   if (!playsPerson)
-    return say(indent(`Open the link in a browser, and sign in at Notes with any name (such as ${name}).`));
+    return say(indent(`Open the link in ${browserFor(name)}, and sign in at Notes with any name (such as ${name}).`));
   await signIn(link, name);
   say(indent(`(The demo opened the link, confirmed, and signed in at Notes as ${name}.)`));
 }
@@ -145,6 +149,7 @@ export async function tellByHand(options: StoryOptions): Promise<void> {
        --header "Authorization: Bearer ${agentKey}" --header "Keybearer-Principal: alice"
 
      Or sign in at Notes as a third person, Carol: ${link}
+     This browser may still be signed in for somebody else: use a private window, or press Sign out.
 
 Ctrl-C ends it; nothing is left behind.`);
 }

@@ -1,23 +1,30 @@
 // Request bodies: unknown JSON in, a checked value out, or every problem with its path.
 import { z } from 'zod';
 import { memberPath } from '../catalog/definition-shape.ts';
+import { didYouMean } from '../catalog/near-miss.ts';
 import type { Problem } from '../catalog/upstream-server.ts';
+import { knownMembers, plainWords } from './plain-words.ts';
 import { AdminProblem, invalid, invalidAt } from './problem.ts';
 
 const MAX_DEPTH = 64;
 
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
-  const result = schema.safeParse(body);
+  // An issue tells what an object may have only while it is put into words.
+  const known = new Map<string, readonly string[]>();
+  const error = (issue: z.core.$ZodRawIssue): string => {
+    if (issue.code === 'unrecognized_keys') known.set(toPath(issue.path ?? []), knownMembers(issue));
+    return plainWords(issue);
+  };
+  const result = schema.safeParse(body, { error });
   if (result.success) return result.data;
-  throw invalid(result.error.issues.flatMap(toProblems));
+  throw invalid(result.error.issues.flatMap((issue) => toProblems(issue, known)));
 }
 
-/** zod names types and limits, never the value that broke them. */
-function toProblems(issue: z.core.$ZodIssue): readonly Problem[] {
+function toProblems(issue: z.core.$ZodIssue, known: ReadonlyMap<string, readonly string[]>): readonly Problem[] {
   const path = toPath(issue.path);
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({ path: memberPath(path, key), message: 'is not known' }));
-  return [{ path, message: issue.message }];
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  const hint = (key: string): string => didYouMean(key, known.get(path) ?? []);
+  return issue.keys.map((key) => ({ path: memberPath(path, key), message: `is not known.${hint(key)}` }));
 }
 
 function toPath(parts: readonly PropertyKey[]): string {

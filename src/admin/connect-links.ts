@@ -6,7 +6,7 @@ import { ownerKey } from '../credential/credential.ts';
 import { type PrincipalId, parsePrincipalId, type TenantId } from '../shared/id.ts';
 import { parseBody, safeUrl } from './body.ts';
 import type { AdminDeps } from './ports.ts';
-import { invalidAt } from './problem.ts';
+import { conflict, invalidAt } from './problem.ts';
 import { type AdminRoute, type Answer, created, type TenantRequest, toTime } from './route.ts';
 
 const linkSchema = z.strictObject({
@@ -16,7 +16,11 @@ const linkSchema = z.strictObject({
   returnTo: safeUrl.optional(),
 });
 
-type Deps = Pick<AdminDeps, 'directory' | 'credentials' | 'tickets'>;
+type Deps = Pick<AdminDeps, 'directory' | 'credentials' | 'tickets' | 'linkSignInAllowed'>;
+
+/** Said at the start too. */
+export const LINK_ALONE_REFUSED =
+  'People cannot sign in by link alone at a public address: set "signIn" of the tenant to mode oidc or handoff, or KEYBEARER_ALLOW_LINK_SIGN_IN=true.';
 
 export function connectLinkRoutes(deps: Deps): readonly AdminRoute[] {
   return [
@@ -36,6 +40,8 @@ async function createLink(deps: Deps, { tenant, body }: TenantRequest): Promise<
     throw invalidAt('$.principal', 'must be printable text of 1 to 512 characters without blanks around it');
   const server =
     servers === undefined ? await findOnlyMissing(deps, tenant.id, principalId) : getNamed(deps, tenant.id, servers);
+  // The page would refuse whoever opens it.
+  if (tenant.signIn.mode === 'link' && !deps.linkSignInAllowed()) throw conflict(LINK_ALONE_REFUSED);
   const { url, expiresAt } = await deps.tickets.issue(tenant.id, principalId, server);
   return created({ url, expiresAt: toTime(expiresAt), server: server.name });
 }

@@ -22,7 +22,7 @@ export function connectionRoutes({ connections }: Pick<AdminDeps, 'connections'>
       path: `${path}/{id}`,
       access: 'tenant',
       handle: async ({ tenant, param }) => {
-        if (!connections.end(tenant.id, param('id'))) throw notFound();
+        if (!connections.end(tenant.id, param('id'))) throw notFound('such connection on this node');
         return done;
       },
     },

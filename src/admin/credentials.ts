@@ -12,7 +12,7 @@ import { Secret } from '../shared/secret.ts';
 import { parseBody } from './body.ts';
 import { readPage, toPage } from './page.ts';
 import type { AdminDeps, RegisteredServer } from './ports.ts';
-import { conflict, invalidAt, notFound } from './problem.ts';
+import { conflict, invalidAt, notFound, quoted } from './problem.ts';
 import { type AdminRoute, type Answer, done, ok, type TenantRequest, toTime } from './route.ts';
 import { getServer } from './servers.ts';
 
@@ -136,9 +136,12 @@ async function remove(deps: Deps, { tenant, param }: TenantRequest, owner: Owner
   // Of a definition that does not hold nobody knows where to revoke.
   const wasThere =
     server === undefined ? await deps.keeper.remove(tenant.id, id, owner) : await deps.disconnect(server, owner);
-  if (!wasThere) throw notFound();
+  if (!wasThere) throw notFound(`credential ${whoseIs(owner)} for the server ${quoted(param('name'))}`);
   return done;
 }
+
+const whoseIs = (owner: Owner): string =>
+  owner.kind === 'tenant' ? 'of the tenant' : `of ${quoted(owner.principalId)}`;
 
 async function list({ credentials, directory }: Deps, { tenant, query }: TenantRequest): Promise<Answer> {
   const { cursor, limit } = readPage(query);

@@ -80,7 +80,7 @@ async function requireTellable(issuers: Deps['issuers'], issuer: Issuer): Promis
 async function removeIssuer({ issuers }: Deps, { tenant, query }: TenantRequest): Promise<Answer> {
   const issuer = query.get('issuer');
   if (issuer === null) throw new AdminProblem(400, 'Name the issuer: ?issuer=…');
-  if (!(await issuers.remove(tenant.id, issuer))) throw notFound();
+  if (!(await issuers.remove(tenant.id, issuer))) throw notFound('such issuer in this tenant');
   return done;
 }
 

@@ -25,7 +25,7 @@ const keySchema = z.strictObject({
     .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be a scope without blanks'))
     .max(50)
     .default([]),
-  expiresAt: orNull(z.iso.datetime({ offset: true })),
+  expiresAt: orNull(z.iso.datetime({ offset: true, error: 'must be a time like "2030-01-31T12:00:00Z"' })),
 });
 
 type Deps = Pick<AdminDeps, 'keys' | 'clock'>;
@@ -40,7 +40,7 @@ export function keyRoutes(deps: Deps): readonly AdminRoute[] {
       path: `${path}/{id}`,
       access: 'tenant',
       handle: async ({ tenant, param }) => {
-        if (!(await deps.keys.remove(tenant.id, param('id')))) throw notFound();
+        if (!(await deps.keys.remove(tenant.id, param('id')))) throw notFound('key with this id in this tenant');
         return done;
       },
     },

@@ -81,6 +81,8 @@ export interface AdminDeps {
   readonly signedIn: (server: UpstreamServer, owner: Owner) => Promise<void>;
   readonly connections: LiveConnections;
   readonly tickets: Pick<Tickets, 'issue'>;
+  /** Whether whoever holds a link may be taken for its person. */
+  readonly linkSignInAllowed: () => boolean;
   readonly vault: Pick<Vault, 'seal'>;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -7,7 +7,7 @@ export class AdminProblem extends Error {
   readonly problems: readonly Problem[];
   readonly headers: Readonly<Record<string, string>>;
 
-  /** `detail` is shown; it never repeats what was sent. */
+  /** `detail` is shown; it never repeats what a body said. */
   constructor(
     status: number,
     detail: string,
@@ -33,7 +33,10 @@ export interface ProblemDocument {
 export const invalid = (problems: readonly Problem[]): AdminProblem =>
   new AdminProblem(422, 'The request does not hold; see "problems".', problems);
 export const invalidAt = (path: string, message: string): AdminProblem => invalid([{ path, message }]);
-export const notFound = (): AdminProblem => new AdminProblem(404, 'There is no such thing here.');
+/** `what` names the kind, for whoever may see the tenant. */
+export const notFound = (what: string): AdminProblem => new AdminProblem(404, `There is no ${what}.`);
+/** A name from the address, to be shown back. */
+export const quoted = (name: string): string => JSON.stringify(name.slice(0, 128));
 export const conflict = (detail: string): AdminProblem => new AdminProblem(409, detail);
 export const forbidden = (detail: string): AdminProblem => new AdminProblem(403, detail);
 

@@ -7,7 +7,7 @@ import { type Admin, createAdmit } from './admit.ts';
 import { requireSound } from './body.ts';
 import { openApiDocument } from './openapi.ts';
 import type { AdminDeps } from './ports.ts';
-import { AdminProblem, forbidden, notFound, toDocument, toProblem } from './problem.ts';
+import { AdminProblem, forbidden, notFound, quoted, toDocument, toProblem } from './problem.ts';
 import type { AdminRequest, AdminRoute, Answer } from './route.ts';
 import { adminRoutes } from './routes.ts';
 
@@ -28,7 +28,7 @@ export function createAdminRouter(deps: AdminDeps): Router {
   for (const path of new Set(routes.map((route) => route.path)))
     router.all(toExpressPath(path), refuseMethod(routes, path));
   router.use(() => {
-    throw notFound();
+    throw new AdminProblem(404, 'There is no such route; see /admin/v1/openapi.json.');
   });
   router.use(lastWord(deps));
   return router;
@@ -82,12 +82,13 @@ async function runOperator(route: Extract<AdminRoute, { access: 'operator' }>, r
   return route.handle(request);
 }
 
-/** Another tenant looks like one that is not there. */
+/** To a tenant's admin, another tenant looks like one that is not there. */
 async function getTenant({ tenants, directory }: AdminDeps, { admin, param }: AdminRequest): Promise<Tenant> {
   const id = parseTenantId(param('tenant'));
-  if (id === undefined || (admin.kind === 'tenant' && admin.tenantId !== id)) throw notFound();
+  const missing = notFound(admin.kind === 'operator' ? `tenant ${quoted(param('tenant'))}` : 'such thing here');
+  if (id === undefined || (admin.kind === 'tenant' && admin.tenantId !== id)) throw missing;
   const tenant = await tenants.find(id);
-  if (tenant === undefined) throw notFound();
+  if (tenant === undefined) throw missing;
   // What another node was told a moment ago counts here too, and so does a tenant nobody asked for yet.
   await directory.refresh(id);
   return tenant;

@@ -4,7 +4,7 @@ import type { TenantId } from '../shared/id.ts';
 import { prepareDefinition } from './definitions.ts';
 import { pageOf, readPage } from './page.ts';
 import type { AdminDeps, RegisteredServer } from './ports.ts';
-import { AdminProblem, conflict, notFound } from './problem.ts';
+import { AdminProblem, conflict, notFound, quoted } from './problem.ts';
 import { type AdminRoute, type Answer, done, ok, type TenantRequest } from './route.ts';
 
 type Deps = Pick<AdminDeps, 'servers' | 'directory' | 'definitions' | 'redirectUri'>;
@@ -30,9 +30,11 @@ export function getServer(
   name: string,
 ): RegisteredServer {
   const found = directory.find(tenantId, name);
-  if (found === undefined) throw notFound();
+  if (found === undefined) throw noServer(name);
   return found;
 }
+
+const noServer = (name: string): AdminProblem => notFound(`server ${quoted(name)} in this tenant`);
 
 async function listServers(deps: Deps, { tenant, query }: TenantRequest): Promise<Answer> {
   const page = pageOf(deps.directory.list(tenant.id), ({ name }) => name, readPage(query));
@@ -61,7 +63,7 @@ async function putServer(deps: Deps, { tenant, param, body }: TenantRequest): Pr
 async function removeServer(deps: Deps, { tenant, param }: TenantRequest): Promise<Answer> {
   const name = param('name');
   requireWritable(deps, tenant.id, name);
-  if (!(await deps.servers.remove(tenant.id, name))) throw notFound();
+  if (!(await deps.servers.remove(tenant.id, name))) throw noServer(name);
   await deps.directory.refresh(tenant.id);
   return done;
 }

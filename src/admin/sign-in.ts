@@ -10,13 +10,21 @@ import { invalidAt } from './problem.ts';
 const KEPT = { sealed: true } as const;
 const SEALED = 'sealed:';
 
-const secretText = z.union([z.string().min(1).max(4096), z.strictObject({ sealed: z.literal(true) })], {
+const kept = z.strictObject({ sealed: z.literal(true) });
+const secretText = z.union([z.string().min(1).max(4096), kept], {
   error: 'must be text, or { "sealed": true } to keep what is stored',
+});
+/** It is sent as a bearer token, and guessed by whoever likes. */
+const keyText = z.union([z.string().regex(/^[\x21-\x7e]{16,4096}$/), kept], {
+  error: ({ input }) =>
+    input === undefined
+      ? 'is needed'
+      : 'must be 16 to 4096 visible ASCII characters without blanks, or { "sealed": true } to keep what is stored',
 });
 
 export const signInSchema = z.discriminatedUnion('mode', [
   z.strictObject({ mode: z.literal('link') }),
-  z.strictObject({ mode: z.literal('handoff'), verifyUrl: safeUrl, key: secretText }),
+  z.strictObject({ mode: z.literal('handoff'), verifyUrl: safeUrl, key: keyText }),
   z.strictObject({
     mode: z.literal('oidc'),
     issuer: safeUrl,

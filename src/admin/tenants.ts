@@ -5,7 +5,7 @@ import { parseTenantId, type TenantId } from '../shared/id.ts';
 import { line, parseBody } from './body.ts';
 import { readPage, toPage } from './page.ts';
 import type { AdminDeps } from './ports.ts';
-import { conflict, forbidden, invalidAt, notFound } from './problem.ts';
+import { type AdminProblem, conflict, forbidden, invalidAt, notFound, quoted } from './problem.ts';
 import { type AdminRequest, type AdminRoute, type Answer, created, done, ok, type TenantRequest } from './route.ts';
 import { hasSecret, maskSignIn, sealSignIn, signInSchema, withoutSecret } from './sign-in.ts';
 
@@ -13,7 +13,9 @@ const settings = {
   name: line(200).optional(),
   signIn: signInSchema.optional(),
   gatedDefault: z
-    .union([z.boolean(), z.array(line(128)).max(100), z.enum(['not-read-only', 'destructive'])])
+    .union([z.boolean(), z.array(line(128)).max(100), z.enum(['not-read-only', 'destructive'])], {
+      error: 'must be true, false, "not-read-only", "destructive" or a list of names of tools',
+    })
     .optional(),
   limits: z.record(z.string().max(64), z.json()).optional(),
 };
@@ -35,7 +37,7 @@ export function tenantRoutes(deps: Deps): readonly AdminRoute[] {
       access: 'operator',
       handle: async ({ param }) => {
         const id = parseTenantId(param('tenant'));
-        if (id === undefined || !(await tenants.remove(id))) throw notFound();
+        if (id === undefined || !(await tenants.remove(id))) throw noTenant(param('tenant'));
         return done;
       },
     },
@@ -62,7 +64,7 @@ async function createTenant({ tenants, vault }: Deps, { body }: AdminRequest): P
   if (tenant === undefined) throw conflict('A tenant with this id exists already.');
   if (!hasSecret(signIn)) return created(toView(tenant));
   const sealed = await tenants.update(id, { signIn: await sealSignIn(vault, id, signIn, undefined) });
-  if (sealed === undefined) throw notFound();
+  if (sealed === undefined) throw noTenant(id);
   return created(toView(sealed));
 }
 
@@ -76,9 +78,11 @@ async function changeTenant({ tenants, vault }: Deps, { admin, tenant, body }: T
     ...(gatedDefault === undefined ? {} : { gatedDefault }),
     ...(limits === undefined ? {} : { limits }),
   });
-  if (changed === undefined) throw notFound();
+  if (changed === undefined) throw noTenant(tenant.id);
   return ok(toView(changed));
 }
+
+const noTenant = (id: string): AdminProblem => notFound(`tenant ${quoted(id)}`);
 
 function requireTenantId(text: string): TenantId {
   const id = parseTenantId(text);

@@ -1,7 +1,7 @@
 // How one request is answered: as JSON, unless something has to be said before the answer; then the
 // answer becomes the last event of a stream. An agent that takes no streams hears only the answer.
 import type { ServerResponse } from 'node:http';
-import type { Hearing } from '../connection/connection.ts';
+import type { AgentHearing } from '../proxy/operations.ts';
 import type { Parts } from '../wire/reply.ts';
 import { eventOf } from '../wire/sse.ts';
 import type { Accepted } from './negotiate.ts';
@@ -18,7 +18,10 @@ export const STREAM_HEADERS = [
   'no',
 ] as const;
 
-export class Responder implements Hearing {
+/** A comment, which no client hands on (HTML §server-sent-events). */
+const STILL_HERE = ': waiting\n\n';
+
+export class Responder implements AgentHearing {
   readonly #response: ServerResponse;
   readonly #accepted: Accepted;
   #pending = '';
@@ -48,6 +51,13 @@ export class Responder implements Hearing {
     const text = this.#pending;
     this.#pending = '';
     return this.#response.write(text, 'latin1') ? undefined : this.#drained();
+  }
+
+  stillHere(): void {
+    if (!this.#accepted.events || this.isGone) return;
+    this.#openStream();
+    // Who has not read what is there needs no more of it.
+    if (!this.#response.writableNeedDrain) this.#response.write(STILL_HERE);
   }
 
   progress(): void {

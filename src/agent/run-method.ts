@@ -60,7 +60,7 @@ export function createRunMethod({ methods, refuse, elicitUrl, logger }: RunMetho
       );
     }
     const controller = new LightAbort();
-    (session === undefined ? undefined : (session.inFlight ??= new Map()))?.set(idText, controller);
+    if (session !== undefined) (session.inFlight ??= new Map()).set(idText, controller);
     // Nobody can hear the answer any more, so the work for it ends as well.
     response.on('close', () => {
       if (!response.writableFinished) controller.abort(new ProxyError('cancelled', 'The agent went away.'));

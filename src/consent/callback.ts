@@ -6,8 +6,15 @@ import { describeError, type Logger } from '../shared/logger.ts';
 import { type Answer, type BrowserRequest, page, redirect, refuse } from './answer.ts';
 import { keptReason, reasonCookie, ticketOf } from './attempt-cookie.ts';
 import { strangeReturn } from './away.ts';
-import { connectedPage, deniedPage, failedPage, neutralEndPage, stillWorkingPage } from './pages-outcome.ts';
-import { isPerson, type People } from './people.ts';
+import {
+  connectedPage,
+  deniedPage,
+  failedPage,
+  neutralEndPage,
+  stillWorkingPage,
+  tooLongPage,
+} from './pages-outcome.ts';
+import { isPerson, type People, type Person } from './people.ts';
 import { targetOf } from './target.ts';
 
 export interface CallbackDeps {
@@ -27,6 +34,7 @@ const LOOK_AGAIN_S = 2;
 /** How often the page looks again while the attempt is being finished. */
 const MAX_LOOKS = 15;
 
+const USED_ELSEWHERE = 'This link was used meanwhile, in another browser. Nothing was kept.';
 const NO_REASON = 'The other site did not let us finish.';
 
 export function createCallbackPages(deps: CallbackDeps): CallbackPages {
@@ -38,14 +46,17 @@ export function createCallbackPages(deps: CallbackDeps): CallbackPages {
       const attempt = await flows.findByState(contextId, state);
       const ticketText = attempt && ticketOf(request, attempt);
       if (attempt === undefined || ticketText === undefined) return strangeReturn();
-      if (!isPerson(await people.find(request), attempt.tenantId, attempt.principalId))
+      const person = await people.find(request);
+      if (person === undefined || !isPerson(person, attempt.tenantId, attempt.principalId))
         return refuse(400, 'You are not signed in any more as the person who began this. Nothing was changed.');
       const done = request.site.path(`/connect/done/${attempt.id}`);
+      if (!(await isFirst(deps, person, ticketText, request.query))) return refuse(410, USED_ELSEWHERE);
       // Asked for twice by the same browser, one takes it, and both read how it ended (B161).
       const end = await finish(deps, attempt, request.query);
       if (end.kind === 'connected') await useUp(deps, ticketText);
       // Code and state leave the address (B164).
-      return redirect(done, end.kind === 'failed' ? [reasonCookie(attempt.id, end.reason)] : []);
+      const reason = end.kind === 'failed' ? end.reason : end.kind === 'connected' ? end.problem : undefined;
+      return redirect(done, reason === undefined ? [] : [reasonCookie(attempt.id, reason)]);
     },
     async tell(request, id) {
       const attempt = await flows.find(id);
@@ -55,6 +66,20 @@ export function createCallbackPages(deps: CallbackDeps): CallbackPages {
       return endPage(request, attempt, isLinkGood ? request.site.path(`/${targetOf(ticketText)}`) : undefined);
     },
   };
+}
+
+/**
+ * Where the link alone says who somebody is, two people may hold it: the first to come back uses it up, before
+ * the code is exchanged (T4). The same browser may finish a second tab (B155).
+ */
+async function isFirst(
+  { tickets }: CallbackDeps,
+  { tenant, sessionHash }: Person,
+  ticketText: string,
+  query: URLSearchParams,
+): Promise<boolean> {
+  if (tenant.signIn.mode !== 'link' || query.get('code') === null) return true;
+  return (await tickets.consume(ticketText, sessionHash)) !== undefined;
 }
 
 /** It is known by now that something ended; what went wrong on our side is one more way to fail. */
@@ -86,7 +111,7 @@ function endPage(request: BrowserRequest, attempt: SignInAttempt, again: string 
   const reason = keptReason(request, attempt.id);
   switch (attempt.state) {
     case 'connected':
-      return page(200, connectedPage(title, request.site.path('/connections')));
+      return page(200, connectedPage(title, request.site.path('/connections'), reason));
     case 'denied':
       return page(200, deniedPage(title, again));
     case 'failed':
@@ -99,7 +124,8 @@ function endPage(request: BrowserRequest, attempt: SignInAttempt, again: string 
 
 function stillWorking({ site, query }: BrowserRequest, { id }: SignInAttempt, title: string): Answer {
   const looks = Number(query.get('look') ?? 0) + 1;
-  const answer = page(200, stillWorkingPage(title));
-  if (!(looks <= MAX_LOOKS)) return page(200, failedPage(title, 'It takes longer than it should.', undefined));
-  return { ...answer, onward: { url: `${site.path(`/connect/done/${id}`)}?look=${looks}`, afterS: LOOK_AGAIN_S } };
+  // Not `looks > MAX_LOOKS`: what is no number must end it as well.
+  if (!(looks <= MAX_LOOKS)) return page(200, tooLongPage());
+  const onward = { url: `${site.path(`/connect/done/${id}`)}?look=${looks}`, afterS: LOOK_AGAIN_S };
+  return { ...page(200, stillWorkingPage(title)), onward };
 }

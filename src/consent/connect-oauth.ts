@@ -17,6 +17,8 @@ import type { Visit } from './visit.ts';
 
 const MAX_ATTEMPTS = 10;
 
+const CHANGED = 'What this server asks for has changed since this page was opened. Read it once more, and then go on.';
+
 export interface ConnectOAuthDeps {
   readonly flows: Pick<SignInFlows, 'preview' | 'begin'>;
   readonly clock: Clock;
@@ -25,34 +27,44 @@ export interface ConnectOAuthDeps {
 export interface ConnectOAuth {
   /** Sends nothing to where the person will sign in. */
   form(visit: Visit, status: number, problem: string | undefined): Promise<Answer>;
-  /** `session` gives the cookie of a session that has to be there when the browser comes back. */
-  begin(visit: Visit, session: () => Promise<Cookie | undefined>): Promise<Answer>;
+  /**
+   * `shown` is what the page gave its form to bring back. `session` gives the cookie of a session that has
+   * to be there when the browser comes back.
+   */
+  begin(visit: Visit, shown: string, session: () => Promise<Cookie | undefined>): Promise<Answer>;
 }
 
 export function createConnectOAuth({ flows, clock }: ConnectOAuthDeps): ConnectOAuth {
   const attempts = createTries(clock, MAX_ATTEMPTS);
+  const form: ConnectOAuth['form'] = async ({ ticket, server, title, account }, status, problem) => {
+    try {
+      const { authorizationOrigin, ...asked } = await inTime(clock, (signal) => flows.preview(ticket, server, signal));
+      const about = { title, name: server.name, place: placeOf(server) };
+      const shown = { ...about, authorizationHost: new URL(authorizationOrigin).host, ...asked };
+      return { ...page(status, consentPage(shown, account, problem)), formLeadsTo: authorizationOrigin };
+    } catch (error) {
+      return notNow(title, error);
+    }
+  };
   return {
-    async form({ ticket, server, title, account }, status, problem) {
-      try {
-        const { authorizationOrigin, issuer, scopes } = await inTime(clock, (signal) =>
-          flows.preview(ticket, server, signal),
-        );
-        const authorizationHost = new URL(authorizationOrigin).host;
-        const form = { title, name: server.name, place: placeOf(server), authorizationHost, issuer, scopes };
-        return { ...page(status, consentPage(form, account, problem)), formLeadsTo: authorizationOrigin };
-      } catch (error) {
-        return notNow(title, error);
-      }
-    },
-    async begin({ ticket, ticketText, server, title }, session) {
+    form,
+    async begin(visit, shown, session) {
+      const { ticket, ticketText, server, title } = visit;
       if (!attempts.allow(ticketText))
         return refuse(429, 'This link was used to sign in too often. Ask your agent for a new one in ten minutes.');
       try {
         // The link stays good until a sign-in has ended well, so the browser takes it along.
         const { text, hash } = makeKeepsake(ticketText);
-        const { id, url } = await inTime(clock, (signal) => flows.begin(ticket, server, hash, signal));
+        // A browser always sends the field back, and no other site can post here: who leaves it out is a
+        // program that has read no page, and is not helped by reading it again.
+        const agreed = shown === '' ? undefined : shown;
+        const begun = await inTime(clock, (signal) => flows.begin(ticket, server, hash, signal, agreed));
+        if (begun.kind === 'changed') return await form(visit, 409, CHANGED);
         const own = await session();
-        return redirect(siteAddress(url).href, [attemptCookie(id, text), ...(own === undefined ? [] : [own])]);
+        return redirect(siteAddress(begun.url).href, [
+          attemptCookie(begun.id, text),
+          ...(own === undefined ? [] : [own]),
+        ]);
       } catch (error) {
         return notNow(title, error);
       }

@@ -74,12 +74,13 @@ export function createConnectPages(deps: ConnectDeps): ConnectPages {
       if (done !== undefined) return done;
       const visit = await findVisit(request, ticketText, { isForm: true });
       if (visit.kind !== 'visit') return visit;
-      if (!isOwnForm(request, visit.person)) return formOf({ key, oauth }, visit, 403, STALE_FORM);
+      if (!isOwnForm(request, visit.person) && !isFromBefore(request, visit))
+        return formOf({ key, oauth }, visit, 403, STALE_FORM);
       switch (visit.server.credential?.kind) {
         case 'secret':
           return submitKey(request, visit, pasted);
         case 'oauth':
-          return oauth.begin(visit, () => sessionOf(request, visit));
+          return oauth.begin(visit, request.field('shown'), () => sessionOf(request, visit));
         default:
           return nobodySignsIn(visit);
       }
@@ -101,6 +102,14 @@ async function formOf(
     default:
       return nobodySignsIn(visit);
   }
+}
+
+/**
+ * A page from before there was a session has no token. Where the link alone says who it is, the address is one:
+ * no other site knows it.
+ */
+function isFromBefore(request: BrowserRequest, { tenant }: Visit): boolean {
+  return tenant.signIn.mode === 'link' && request.field('csrf') === '';
 }
 
 function nobodySignsIn({ title }: Visit): Page {

@@ -7,7 +7,7 @@ import { cookieName, readCookies, writeCookie } from './cookies.ts';
 import { render } from './layout.ts';
 import { type Site, siteOf } from './site.ts';
 
-export function toBrowserRequest(request: Request, site: Site): BrowserRequest {
+export function toBrowserRequest(request: Pick<Request, 'headers' | 'url' | 'body'>, site: Site): BrowserRequest {
   const cookies = readCookies(request.headers.cookie);
   const { url } = request;
   const body: unknown = request.body;

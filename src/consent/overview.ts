@@ -4,7 +4,7 @@ import type { SignInLink } from '../credential/tickets.ts';
 import type { Tenant } from '../identity/tenant-store.ts';
 import { type PrincipalId, parseTenantId, type TenantId } from '../shared/id.ts';
 import { type Answer, type BrowserRequest, page, redirect, refuse } from './answer.ts';
-import { type ConnectedRow, connectionsPage, type MissingRow, overviewPage } from './pages-overview.ts';
+import { type ConnectedRow, connectionsPage, type MissingRow, overviewPage, type ServerRow } from './pages-overview.ts';
 import { nobodyPage, signedOutPage } from './pages-person.ts';
 import { isOwnForm, type People, type Person } from './people.ts';
 import { placeOf } from './place.ts';
@@ -19,6 +19,8 @@ export interface ConnectedServer {
   readonly connectedAt: number;
   /** Who they are there, where that is known. */
   readonly account: string | undefined;
+  /** It is good for nothing any more; they have to sign in anew. */
+  readonly isOver: boolean;
 }
 
 export interface OverviewDeps {
@@ -26,8 +28,7 @@ export interface OverviewDeps {
   readonly prove: Prove;
   readonly findTenant: (tenantId: TenantId) => Promise<Tenant | undefined>;
   readonly listServers: (tenantId: TenantId) => Promise<readonly UpstreamServer[]>;
-  /** One that can be used as the server is now. */
-  readonly hasCredential: (server: UpstreamServer, principalId: PrincipalId) => Promise<boolean>;
+  /** Usable as their servers are now. By what is stored: a server that is down must not hold up the page of all. */
   readonly listCredentials: (tenantId: TenantId, principalId: PrincipalId) => Promise<readonly ConnectedServer[]>;
   /** Its use ends here at once, whatever the other side says to it (B213). */
   readonly disconnect: (server: UpstreamServer, principalId: PrincipalId) => Promise<void>;
@@ -50,7 +51,7 @@ export function createOverviewPages(deps: OverviewDeps): OverviewPages {
   return {
     showMissing: (request) =>
       withPerson(deps, request, 'connect', async (person) => {
-        const rows = (await findMissing(deps, person)).map(rowOf);
+        const rows = await findMissing(deps, person);
         return page(200, overviewPage(lineOf(request, person), rows, linksOf(request)));
       }),
     connect: (request) =>
@@ -121,15 +122,14 @@ async function listForPeople({ listServers }: OverviewDeps, tenantId: TenantId):
   return (await listServers(tenantId)).filter((server) => server.enabled && needsPerson(server));
 }
 
-async function findMissing(deps: OverviewDeps, { tenant, principals }: Person): Promise<readonly UpstreamServer[]> {
-  const servers = await listForPeople(deps, tenant.id);
-  const missing = await Promise.all(
-    servers.map(async (server) => {
-      const has = await Promise.all(principals.map((principalId) => deps.hasCredential(server, principalId)));
-      return !has.includes(true);
-    }),
-  );
-  return servers.filter((_, index) => missing[index]);
+async function findMissing(deps: OverviewDeps, person: Person): Promise<readonly MissingRow[]> {
+  const servers = await listForPeople(deps, person.tenant.id);
+  const connected = await listConnected(deps, person);
+  return servers.flatMap((server) => {
+    const theirs = connected.filter((one) => one.server.id === server.id);
+    if (theirs.some(({ isOver }) => !isOver)) return [];
+    return [{ ...rowOf(server), hasEnded: theirs.length > 0 }];
+  });
 }
 
 type Connected = ConnectedServer & { readonly principalId: PrincipalId };
@@ -143,12 +143,12 @@ async function listConnected(deps: OverviewDeps, { tenant, principals }: Person)
   return lists.flat();
 }
 
-function rowOf(server: UpstreamServer): MissingRow {
+function rowOf(server: UpstreamServer): ServerRow {
   return { id: server.id, title: server.title ?? server.name, name: server.name, place: placeOf(server) };
 }
 
-function connectedRowOf({ server, connectedAt, account, principalId }: Connected): ConnectedRow {
-  return { ...rowOf(server), principal: principalId, connectedAt, account };
+function connectedRowOf({ server, connectedAt, account, isOver, principalId }: Connected): ConnectedRow {
+  return { ...rowOf(server), principal: principalId, connectedAt, account, hasEnded: isOver };
 }
 
 function lineOf({ site }: BrowserRequest, { tenant, principals, csrf }: Person) {

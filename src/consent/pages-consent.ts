@@ -1,7 +1,7 @@
 // The page before a sign-in at another site: what will be asked for, where, and for whom (T1).
 import type { Content } from './answer.ts';
 import { html } from './html.ts';
-import { csrfField, isolated, problemLine } from './layout.ts';
+import { csrfField, hidden, isolated, problemLine } from './layout.ts';
 import { type Account, accountRow, personNote, serverRow } from './pages-person.ts';
 
 export interface ConsentForm {
@@ -12,6 +12,8 @@ export interface ConsentForm {
   readonly authorizationHost: string;
   readonly issuer: string;
   readonly scopes: readonly string[];
+  /** Comes back with the form, so that the button does what the page said. */
+  readonly digest: string;
 }
 
 /** Beyond this many a list is read by nobody. */
@@ -19,7 +21,7 @@ const SHOWN_SCOPES = 40;
 const SHOWN_LENGTH = 200;
 
 export function consentPage(form: ConsentForm, account: Account, problem: string | undefined): Content {
-  const { title, place, authorizationHost, issuer, scopes } = form;
+  const { title, place, authorizationHost, issuer, scopes, digest } = form;
   return {
     title: `Connect ${title}`,
     body: html`<p>Your agent wants to use this server for you. You sign in at ${isolated(authorizationHost)}, and your agent never sees a password or a key.</p>
@@ -32,7 +34,7 @@ ${accountRow(account)}
 </dl>
 ${problemLine(problem)}
 <form method="post">
-${csrfField(account.csrf)}
+${csrfField(account.csrf)}${hidden('shown', digest)}
 <button type="submit" autofocus>Go on to ${isolated(authorizationHost)}</button>
 </form>
 ${personNote(account)}`,

@@ -3,12 +3,17 @@ import type { Content } from './answer.ts';
 import { html } from './html.ts';
 import { isolated } from './layout.ts';
 
-/** `connections` is the path of the page that lists what is connected. */
-export function connectedPage(title: string, connections: string): Content {
+/** `connections` is the path of the page that lists what is connected; `problem` is what the server said to the new sign-in. */
+export function connectedPage(title: string, connections: string, problem?: string): Content {
   return {
     title: 'Connected',
     body: html`<p>Go back to your agent.</p>
-<p>${isolated(title)} is ready to use. You can close this tab.</p>
+${
+  problem === undefined
+    ? html`<p>${isolated(title)} is ready to use. You can close this tab.</p>`
+    : html`<p class="problem" role="alert">You are signed in, but ${isolated(title)} could not be used yet: ${problem}</p>
+<p>If it stays so, tell the administrator who set up this server.</p>`
+}
 <p class="note">You can end this at any time: <a href="${connections}">what you have connected</a></p>`,
   };
 }
@@ -34,7 +39,7 @@ export function refusedPage(reason: string): Content {
   return {
     title: 'That did not work',
     body: html`<p>${reason}</p>
-<p>Open the link that your agent gave you, and try again from there.</p>`,
+<p>If that does not help, ask your agent for a new link.</p>`,
   };
 }
 
@@ -67,6 +72,14 @@ export function stillWorkingPage(title: string): Content {
   return {
     title: 'One moment',
     body: html`<p role="status">The sign-in to ${isolated(title)} is being finished. This page looks again by itself.</p>`,
+  };
+}
+
+/** The page gave up looking: how it ended is not known here, so it is not called a failure. */
+export function tooLongPage(): Content {
+  return {
+    title: 'Not finished yet',
+    body: html`<p role="status">It takes longer than it should. Go back to your agent: it knows whether it worked.</p>`,
   };
 }
 

@@ -10,11 +10,16 @@ export interface PersonLine {
   readonly signOut: string;
 }
 
-export interface MissingRow {
+export interface ServerRow {
   readonly id: string;
   readonly title: string;
   readonly name: string;
   readonly place: string;
+}
+
+export interface MissingRow extends ServerRow {
+  /** It was connected, and that is good for nothing any more. */
+  readonly hasEnded: boolean;
 }
 
 export interface ConnectedRow extends MissingRow {
@@ -59,16 +64,20 @@ ${footer(person)}`,
 
 function missingRow({ csrf }: PersonLine, row: MissingRow, action: string): Html {
   return html`<li>
-<div>${named(row)}<br><span class="soft">${isolated(row.place)}</span></div>
+<div>${named(row)}<br><span class="soft">${isolated(row.place)}${
+    row.hasEnded ? html`<br>was connected, but that has ended: connect it anew` : ''
+  }</span></div>
 <form method="post" action="${action}">${csrfField(csrf)}${hidden('server', row.id)}<button type="submit" aria-label="Connect ${row.title}">Connect</button></form>
 </li>
 `;
 }
 
 function connectedRow({ csrf }: PersonLine, row: ConnectedRow, action: string): Html {
+  const { hasEnded, connectedAt, account } = row;
+  const since = html`${time(connectedAt)}${account === undefined ? '' : html` as ${isolated(account)}`}`;
   return html`<li>
-<div>${named(row)}<br><span class="soft">${isolated(row.place)}<br>since ${time(row.connectedAt)}${
-    row.account === undefined ? '' : html` as ${isolated(row.account)}`
+<div>${named(row)}<br><span class="soft">${isolated(row.place)}<br>${
+    hasEnded ? html`was connected ${since}, but that has ended: connect it anew` : html`since ${since}`
   }</span></div>
 <form method="post" action="${action}">${csrfField(csrf)}${hidden('server', row.id)}${hidden('principal', row.principal)}<button type="submit" class="quiet" aria-label="Disconnect ${row.title}">Disconnect</button></form>
 </li>

@@ -49,7 +49,7 @@ ${switchTo === undefined ? '' : html`<p>If it is yours, <a href="${switchTo}">us
 <form method="post" action="${signOut}">
 ${csrfField(csrf)}
 ${hidden('target', target)}
-<button type="submit" class="quiet">Sign out</button>
+<button type="submit" class="quiet">${switchTo === undefined ? 'Sign out, and go on with this link' : 'Sign out'}</button>
 </form>`,
   };
 }

@@ -18,6 +18,8 @@ export interface Person {
   readonly principals: readonly [PrincipalId, ...PrincipalId[]];
   /** Goes into the forms of this session: one for all pages, so that no page spoils another's form (B163). */
   readonly csrf: string;
+  /** Tells one browser from another. */
+  readonly sessionHash: Buffer;
 }
 
 export interface People {
@@ -49,7 +51,9 @@ export function createPeople({ sessions, findTenant, linkSignInAllowed, clock }:
       if (tenant === undefined || proofOf(tenant.signIn) !== session.proof) return undefined;
       if (tenant.signIn.mode === 'link' && !linkSignInAllowed()) return undefined;
       const [first, ...others] = session.principals;
-      return first === undefined ? undefined : { tenant, principals: [first, ...others], csrf: derive(text, 'csrf') };
+      return first === undefined
+        ? undefined
+        : { tenant, principals: [first, ...others], csrf: derive(text, 'csrf'), sessionHash: sha256(text) };
     },
     async begin(request, tenant, principals) {
       await forget(request);

@@ -1,6 +1,7 @@
 // Has a person proved by the product they use (mode `handoff`): the browser goes there with a flow id, the
 // product says server to server who that is, and the browser comes back with a code.
 import { timingSafeEqual } from 'node:crypto';
+import type { OpenSignInSecret } from '../credential/sign-in-secret.ts';
 import type { BrowserSignInStore } from '../identity/browser-sign-in-store.ts';
 import type { SignIn, Tenant } from '../identity/tenant-store.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -9,7 +10,6 @@ import { type Answer, type BrowserRequest, redirect } from './answer.ts';
 import { AWAY_MS, type Departure, depart, findReturn, strangeReturn } from './away.ts';
 import { makeKeepsake, sha256 } from './keepsake.ts';
 import type { People } from './people.ts';
-import type { OpenSignInSecret } from './prove-oidc.ts';
 import type { Site } from './site.ts';
 
 const CODE_MS = 2 * 60_000;

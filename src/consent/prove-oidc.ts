@@ -1,11 +1,11 @@
 // Proves a person at the tenant's own identity provider (mode `oidc`).
+import type { OpenSignInSecret } from '../credential/sign-in-secret.ts';
 import { principalsAt } from '../identity/browser-person.ts';
 import type { BrowserSignInStore } from '../identity/browser-sign-in-store.ts';
 import type { IdentityProvider, PersonRequest, PersonSignIn } from '../identity/person-sign-in.ts';
 import type { SignIn, Tenant } from '../identity/tenant-store.ts';
 import type { Clock } from '../shared/clock.ts';
 import { parseTenantId, randomId, type TenantId } from '../shared/id.ts';
-import type { Secret } from '../shared/secret.ts';
 import { type Answer, type BrowserRequest, redirect, refuse } from './answer.ts';
 import { AWAY_MS, type Departure, depart, findReturn, strangeReturn } from './away.ts';
 import { inTime } from './in-time.ts';
@@ -13,9 +13,6 @@ import { derive, makeKeepsake, sha256 } from './keepsake.ts';
 import type { People } from './people.ts';
 import { toRefusal } from './refusal.ts';
 import type { Site } from './site.ts';
-
-/** Opens a secret of a tenant's `signIn`, sealed or as somebody wrote it into the table. */
-export type OpenSignInSecret = (tenantId: TenantId, member: 'clientSecret' | 'key', text: string) => Promise<Secret>;
 
 export interface ProveOidcDeps {
   readonly signIns: BrowserSignInStore;

@@ -1,5 +1,5 @@
 // The routes of everything that a person sees in a browser, and the one that a product's server calls.
-import express, { type Request, type RequestHandler, Router } from 'express';
+import express, { type RequestHandler, Router } from 'express';
 import type { BrowserSessionStore } from '../identity/browser-session-store.ts';
 import { isJsonObject } from '../wire/reply.ts';
 import type { Answer, BrowserRequest } from './answer.ts';
@@ -52,7 +52,7 @@ export function createConsentRouter(deps: ConsentDeps): Router {
     <P>(page: (request: BrowserRequest, params: P) => Promise<Answer>): RequestHandler<P> =>
     async (request, response) => {
       const site = siteOf(publicUrl());
-      send(response, site, await page(toBrowserRequest(request as Request, site), request.params));
+      send(response, site, await page(toBrowserRequest(request, site), request.params));
     };
   const form = [refuseForeign(publicUrl), readForm];
 

@@ -3,8 +3,8 @@ import { bindingOf } from '../catalog/binding.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Ticket } from '../credential/ticket-store.ts';
 import type { Tickets } from '../credential/tickets.ts';
-import type { TicketMismatchStore } from '../identity/browser-mismatch-store.ts';
 import type { Tenant } from '../identity/tenant-store.ts';
+import type { TicketMismatchStore } from '../identity/ticket-mismatch-store.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -69,7 +69,8 @@ export function createFindVisit(deps: VisitDeps): FindVisit {
     const standing = standingOf(ticket, tenant, await deps.people.find(request), deps.linkSignInAllowed());
     if (standing.kind === 'refused') return page(403, unavailablePage(title, standing.reason));
     if (standing.kind === 'unknown' || asAnother) {
-      if (!departures.allow(ticketText)) return refuse(429, 'This link was used to sign in too often.');
+      if (!departures.allow(ticketText))
+        return refuse(429, 'This link was used to sign in too often. Ask your agent for a new one in ten minutes.');
       return deps.prove(request, { tenant, target, asAnother, isForm });
     }
     const switchTo = tenant.signIn.mode === 'link' ? undefined : `${request.site.path(`/${target}`)}?as=another`;

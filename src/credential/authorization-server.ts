@@ -95,10 +95,14 @@ export class OAuthRefusal extends Error {
   /** RFC 6749 §4.1.2.1, §5.2, or whatever word the server used, at most 64 characters of [A-Za-z0-9_.:-]. */
   readonly code: string;
 
-  constructor(code: string) {
+  /** It came by the browser, which may write there what it likes: it says nothing about anybody else. */
+  readonly isByBrowser: boolean;
+
+  constructor(code: string, isByBrowser = false) {
     super(`the authorization server answered ${code}`);
     this.name = 'OAuthRefusal';
     this.code = code;
+    this.isByBrowser = isByBrowser;
   }
 }
 

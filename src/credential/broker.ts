@@ -6,11 +6,13 @@ import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts'
 import type { Clock } from '../shared/clock.ts';
 import { type CredentialRefusedError, ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import type { PrincipalId } from '../shared/id.ts';
-import { type Credential, type Owner, ownerKey } from './credential.ts';
+import { adminHasTo } from './admin-has-to.ts';
+import { type Credential, type Owner, ownerKey, signInOf } from './credential.ts';
 import { credentialKey } from './credential-store.ts';
 import { isExpired, renewalDueAt } from './grant.ts';
 import type { Kept, KeptCredentials, Opened } from './kept-credentials.ts';
 import { isOfOurOwn } from './obtain-tokens.ts';
+import type { Renewed } from './renewal-failure.ts';
 import { notNow, type Renewer } from './renewer.ts';
 import type { SignInWish, Tickets } from './tickets.ts';
 
@@ -36,11 +38,16 @@ export interface CredentialBroker {
    * only a new sign-in helps; rejects as `find` does.
    */
   afterRefusal(server: UpstreamServer, refused: Credential, signal?: AbortSignal): Promise<Credential | undefined>;
-  /** Remembers that the server did not take this version, so that nobody is told they are connected by it. */
-  refused(server: UpstreamServer, credential: Credential, error: CredentialRefusedError): void;
-  /** How this version was refused the last time it was tried here, if it was. */
+  /**
+   * Remembers that the server did not take this version, so that nobody is told they are connected by it.
+   * `toolName` is the tool that it was tried for, where it was for one.
+   */
+  refused(server: UpstreamServer, credential: Credential, error: CredentialRefusedError, toolName?: string): void;
+  /** The server took this version for a call of `toolName`: what was remembered to the contrary is forgotten. */
+  taken(server: UpstreamServer, credential: Credential, toolName: string): void;
+  /** How this credential was refused the last time it was tried here, if it was. */
   refusalOf(server: UpstreamServer, credential: Credential): CredentialRefusedError | undefined;
-  /** Whether this version was refused the last time it was tried here. */
+  /** Whether this credential was refused the last time it was tried here. */
   isRefused(server: UpstreamServer, credential: Credential): boolean;
   /** The scopes that the grant behind this credential was asked for with; undefined when it is no grant. */
   scopesOf(server: UpstreamServer, credential: Credential): readonly string[] | undefined;
@@ -55,16 +62,23 @@ export interface BrokerDeps {
   readonly clock: Clock;
 }
 
+interface Refusal {
+  readonly version: string;
+  readonly signIn: string;
+  readonly error: CredentialRefusedError;
+  readonly toolName: string | undefined;
+}
+
 const REFUSED = 10_000;
 const QUIET = 10_000;
 /** A grant that cannot be renewed but still is good is not tried with every call. */
 const QUIET_MS = 30_000;
+/** How long a call whose token still is good waits for a newer one. */
+const SOON_MS = 1_500;
 const NONE: Credential = { kind: 'none' };
 
 export function createCredentialBroker({ kept, renewer, tickets, clock }: BrokerDeps): CredentialBroker {
-  const refusals = new LRUCache<string, { readonly version: string; readonly error: CredentialRefusedError }>({
-    max: REFUSED,
-  });
+  const refusals = new LRUCache<string, Refusal>({ max: REFUSED });
   /** Version and time until which its renewal is left alone. */
   const quiet = new LRUCache<string, { readonly version: string; readonly until: number }>({ max: QUIET });
   // Fingerprints are asked for with every call.
@@ -85,12 +99,20 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
     if (opened === undefined) return isOfOurOwn(server) ? 'due' : undefined;
     const { content } = opened;
     if (content.kind === 'secret' || clock.now() < renewalDueAt(content.grant)) return toCredential(owner, opened);
-    if (isExpired(content.grant, clock.now()))
-      return content.grant.refreshToken === undefined && !isOfOurOwn(server) ? undefined : 'due';
+    const isRenewable = content.grant.refreshToken !== undefined || isOfOurOwn(server);
+    if (isExpired(content.grant, clock.now())) return isRenewable ? 'due' : undefined;
     const rest = quiet.get(keyOf(server, owner));
     const isLeftAlone = rest?.version === opened.version && clock.now() < rest.until;
-    const isRenewable = content.grant.refreshToken !== undefined || isOfOurOwn(server);
     return isLeftAlone || !isRenewable ? toCredential(owner, opened) : 'due';
+  };
+
+  /** Undefined when it takes longer; the work goes on. */
+  const soon = (work: Promise<Renewed>): Promise<Renewed | undefined> => {
+    let cancel: (() => void) | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      cancel = clock.after(SOON_MS, () => resolve(undefined));
+    });
+    return Promise.race([work, late]).finally(() => cancel?.());
   };
 
   const renewed = async (
@@ -99,15 +121,18 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
     opened: Opened | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Credential | undefined> => {
-    const result = await renewer.renew(server, owner, opened, 'due', signal);
-    if (result.kind === 'renewed') return toCredential(owner, result.opened);
-    // Due is not over: it is used as long as it lasts.
-    if (opened?.content.kind === 'grant' && !isExpired(opened.content.grant, clock.now())) {
+    const work = renewer.renew(server, owner, opened, 'due', signal);
+    // Due is not over: it is used as long as it lasts, and a slow sign-in server holds up no call for long.
+    const lasts = (): boolean => opened?.content.kind === 'grant' && !isExpired(opened.content.grant, clock.now());
+    const result = lasts() ? await soon(work) : await work;
+    if (result?.kind === 'renewed') return toCredential(owner, result.opened);
+    if (opened !== undefined && lasts()) {
       quiet.set(keyOf(server, owner), { version: opened.version, until: clock.now() + QUIET_MS });
       return toCredential(owner, opened);
     }
-    if (result.kind === 'later') throw notNow(server, result);
-    return undefined;
+    const late = result ?? (await work);
+    if (late.kind === 'later') throw notNow(server, late);
+    return late.kind === 'renewed' ? toCredential(owner, late.opened) : undefined;
   };
 
   const settle = (
@@ -124,7 +149,13 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
   const refusalOf: CredentialBroker['refusalOf'] = (server, credential) => {
     if (credential.kind !== 'static') return undefined;
     const last = refusals.get(keyOf(server, credential.owner));
-    return last?.version === credential.version ? last.error : undefined;
+    if (last === undefined) return undefined;
+    // A renewal brings a token that may be taken, but the same scopes again (RFC 6749 §6).
+    const isStill =
+      last.error.missingScopes === undefined
+        ? last.version === credential.version
+        : last.signIn === signInOf(credential);
+    return isStill ? last.error : undefined;
   };
 
   return {
@@ -156,10 +187,22 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
       return result.kind === 'renewed' ? toCredential(owner, result.opened) : undefined;
     },
 
-    refused(server, credential, error) {
+    refused(server, credential, error, toolName) {
       if (credential.kind !== 'static') return;
-      refusals.set(keyOf(server, credential.owner), { version: credential.version, error });
+      const { owner, version } = credential;
+      refusals.set(keyOf(server, owner), { version, signIn: signInOf(credential), error, toolName });
     },
+
+    taken(server, credential, toolName) {
+      // With each call; nearly always nothing is remembered.
+      if (refusals.size === 0 || credential.kind !== 'static') return;
+      if (refusalOf(server, credential) === undefined) return;
+      const key = keyOf(server, credential.owner);
+      const last = refusals.peek(key);
+      // Another tool needs other scopes: that it works says nothing about this one.
+      if (last?.error.missingScopes === undefined || last.toolName === toolName) refusals.delete(key);
+    },
+
     refusalOf,
     isRefused: (server, credential) => refusalOf(server, credential) !== undefined,
 
@@ -173,11 +216,8 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
 
     async askSignIn(server, principalId, wish) {
       if (!needsPerson(server)) {
-        const what =
-          server.credential === undefined
-            ? 'demands a credential, but none is configured for it'
-            : 'has no working credential';
-        return new ProxyError('upstream_unavailable', `${server.name} ${what}; an admin has to set it.`);
+        const entry = kept.get(server, ownerKey({ kind: 'tenant' }));
+        return adminHasTo(server, entry !== undefined && meantFor(server, entry) !== undefined);
       }
       const link = await tickets.issue(server.tenantId, principalId, server, wish);
       return new SignInRequiredError(server.name, link.url, link.expiresAt);
@@ -186,12 +226,9 @@ export function createCredentialBroker({ kept, renewer, tickets, clock }: Broker
 }
 
 function toCredential(owner: Owner, { version, content }: Opened): Credential {
-  return {
-    kind: 'static',
-    owner,
-    version,
-    secret: content.kind === 'secret' ? content.secret : content.grant.accessToken,
-  };
+  if (content.kind === 'secret') return { kind: 'static', owner, version, secret: content.secret };
+  const { accessToken, signInId, signedInAt } = content.grant;
+  return { kind: 'static', owner, version, secret: accessToken, signInId, signedInAt };
 }
 
 /** Whose credential it is: 'nobody' when none is needed, undefined when its person is not known. */

@@ -16,6 +16,8 @@ export interface StoredClient {
   readonly sealed: Buffer | undefined;
   /** Epoch milliseconds. */
   readonly secretExpiresAt: number | undefined;
+  /** The server said that it knows it no more. */
+  readonly isOver: boolean;
 }
 
 export interface ClientStore {
@@ -23,7 +25,7 @@ export interface ClientStore {
   /** One statement; false while another holder's lease lasts. */
   acquire(key: ClientKey, holder: string, now: number, until: number): Promise<boolean>;
   /** Keeps what the registration gave, if any, and gives the lease back; nothing when it passed to another. */
-  release(key: ClientKey, holder: string, now: number, client: StoredClient | undefined): Promise<void>;
-  /** Forgets the registration if it still is this one; false when none of that id was kept. */
+  release(key: ClientKey, holder: string, now: number, client: Omit<StoredClient, 'isOver'> | undefined): Promise<void>;
+  /** Marks the registration as over if it still is this one; false when none of that id was kept. */
   forget(key: ClientKey, clientId: string): Promise<boolean>;
 }

@@ -32,7 +32,7 @@ export interface Clients {
   ): Promise<OAuthClient | undefined>;
   /** A registration of ours that the server no longer knows; the next sign-in makes another. False: it was none. */
   forget(server: UpstreamServer, issuer: string, clientId: string): Promise<boolean>;
-  redirectUri(server: UpstreamServer): string;
+  readonly redirectUri: (server: UpstreamServer) => string;
 }
 
 export interface ClientsDeps {
@@ -79,6 +79,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
   };
 
   const isGood = (client: StoredClient, uri: string): boolean =>
+    !client.isOver &&
     client.redirectUri === uri &&
     (client.secretExpiresAt === undefined || client.secretExpiresAt - clock.now() > ENDS_SOON_MS);
 
@@ -120,7 +121,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
       if (known !== undefined && isGood(known, redirectUri(server))) return opened(key, known);
       const now = clock.now();
       if (await store.acquire(key, holder, now, now + LEASE_MS)) {
-        let made: StoredClient | undefined;
+        let made: Omit<StoredClient, 'isOver'> | undefined;
         try {
           // Between the look and the lease another node may have done it.
           const current = await store.find(key);

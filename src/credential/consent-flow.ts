@@ -20,9 +20,9 @@ import {
 import type { Clients } from './clients.ts';
 import { contextIdOf } from './context-id.ts';
 import { type Owner, ownerKey } from './credential.ts';
-import { grantWith } from './grant.ts';
+import { grantPlaceOf, grantWith } from './grant.ts';
 import type { GrantKeeper } from './keep-grant.ts';
-import type { SignInAttempt, SignInEnd, SignInFlows } from './sign-in-flows.ts';
+import type { SignInAttempt, SignInEnd, SignInFlows, SignInPreview } from './sign-in-flows.ts';
 import { grantBefore, type ScopesToAskDeps, scopesToAsk, union } from './sign-in-scopes.ts';
 import type { Ticket } from './ticket-store.ts';
 import type { Vault } from './vault.ts';
@@ -87,26 +87,25 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
         { redirectUri, query, state, verifier },
         late.signal,
       );
-      const { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } = place;
-      const base = { refreshToken: undefined, scopes: union(scopes, tokens.scopes ?? []), clientId };
-      const grant = grantWith(
-        { ...base, place: { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } },
-        tokens,
-        clock.now(),
-      );
+      const thisTime = { signInId: randomId(12), signedInAt: clock.now() };
+      const base = { refreshToken: undefined, scopes: union(scopes, tokens.scopes ?? []), clientId, ...thisTime };
+      const grant = grantWith({ ...base, place: grantPlaceOf(place) }, tokens, clock.now());
       const owner: Owner = { kind: 'principal', principalId };
       // Whatever is there gives way: a fresh sign-in always wins.
       await keeper.keep(server, owner, binding, grant, clock.now());
       announce({ kind: 'credentials', tenantId, serverId: server.id, owner: ownerKey(owner) });
       await attempts.end(tenantId, stateHash, 'connected');
-      await findTools(server, owner);
-      return { kind: 'connected' };
+      const problem = await findTools(server, owner);
+      return problem === undefined ? { kind: 'connected' } : { kind: 'connected', problem };
     } catch (error) {
-      if (error instanceof OAuthRefusal && error.code === 'invalid_client')
+      if (error instanceof OAuthRefusal && error.code === 'invalid_client' && !error.isByBrowser)
         await clients.forget(server, place.issuer, clientId);
       // What somebody's tools were said to need may be nothing that can be had there.
       if (error instanceof OAuthRefusal && error.code === 'invalid_scope')
         await deps.scopeNeeds.forget(tenantId, server.id, ownerKey({ kind: 'principal', principalId }));
+      // What a browser brings may be anybody's words, and a person who declines is no fault.
+      if (error instanceof OAuthRefusal && !error.isByBrowser)
+        logger.warn({ tenantId, server: server.name, code: error.code }, 'sign-in refused by the sign-in server');
       const end = endOf(error);
       if (end === undefined) throw error;
       return end;
@@ -115,13 +114,15 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     }
   };
 
-  /** The grant is kept by now; what else goes wrong is seen by the next list, not by the person. */
-  const findTools = async (server: UpstreamServer, owner: Owner): Promise<void> => {
+  /** The grant is kept by now; what else goes wrong is told, and seen by the next list. */
+  const findTools = async (server: UpstreamServer, owner: Owner): Promise<string | undefined> => {
     try {
       await signedIn(server, owner);
+      return undefined;
     } catch (error) {
       const { tenantId, name } = server;
       logger.warn({ tenantId, server: name, error: describeError(error) }, 'tools were not refreshed after a sign-in');
+      return error instanceof ProxyError && error.code !== 'internal' ? error.message : undefined;
     }
   };
 
@@ -134,16 +135,17 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
   return {
     async preview(ticket, server, signal) {
       const { place, scopes } = await prepare(ticket, server, signal);
-      const { origin } = new URL(place.authorizationEndpoint);
-      return { server, authorizationOrigin: origin, issuer: place.issuer, scopes };
+      return previewOf(place, scopes);
     },
 
-    async begin(ticket, server, browserHash, signal) {
+    async begin(ticket, server, browserHash, signal, shown) {
       const { tenantId, principalId, serverId, binding } = ticket;
       const now = clock.now();
       if ((await attempts.countOpen(tenantId, principalId, now)) >= MAX_OPEN)
         throw new ProxyError('rate_limited', 'Too many sign-ins are under way for this person; wait ten minutes.');
       const { place, scopes } = await prepare(ticket, server, signal);
+      // A server may name another place by now, or more scopes, and nobody has agreed to those.
+      if (shown !== undefined && shown !== previewOf(place, scopes).digest) return { kind: 'changed' };
       const client = await clientFor(clients, server, place, signal);
       const [state, verifier] = [randomId(), randomId()];
       const stateHash = hashOf(state);
@@ -155,7 +157,7 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
       const text: Sealed = { verifier, state, redirectUri, clientId: client.clientId, scopes, place };
       const sealed = await vault.seal(tenantId, attemptContext(open), JSON.stringify(text));
       await attempts.create({ ...open, browserHash, sealed, expiresAt: now + LIFE_MS });
-      return { id: stateHash.toString('base64url'), url };
+      return { kind: 'begun', id: stateHash.toString('base64url'), url };
     },
 
     async findByState(contextId, state) {
@@ -189,6 +191,14 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
   };
 }
 
+function previewOf({ authorizationEndpoint, issuer }: SignInPlace, scopes: readonly string[]): SignInPreview {
+  const { origin } = new URL(authorizationEndpoint);
+  // Sorted: the same scopes in another order are nothing new to a person.
+  const text = JSON.stringify([origin, issuer, [...scopes].sort()]);
+  const digest = createHash('sha256').update(text).digest('base64url');
+  return { authorizationOrigin: origin, issuer, scopes, digest };
+}
+
 /** For the pages: what is no answer now may be one later. */
 async function clientFor(
   clients: Clients,
@@ -204,12 +214,19 @@ async function clientFor(
   }
 }
 
+/** Trying again does not help against these (RFC 6749 §5.2). */
+const ADMINS_CODES = new Set(['invalid_client', 'unauthorized_client', 'invalid_scope']);
+
 /** What the callback's failure means for the person; undefined for a fault of our own. */
 function endOf(error: unknown): SignInEnd | undefined {
   if (error instanceof OAuthRefusal) {
     if (error.code === 'access_denied') return { kind: 'denied' };
     if (error.code === 'issuer_mismatch')
       return failed('The answer did not come from the sign-in server that was asked.');
+    if (ADMINS_CODES.has(error.code))
+      return failed(
+        `The sign-in server refused (${error.code}). An administrator has to check credential.oauth of this server: clientId, clientSecret, scopes.`,
+      );
     return failed(`The sign-in server refused (${error.code}). Try again, or ask the administrator.`);
   }
   if (error instanceof OAuthUnavailable) return failed('The sign-in server did not answer. Try again.');
@@ -232,10 +249,7 @@ function attemptContext({
   serverId,
   principalId,
   binding,
-}: Omit<
-  StoredAttempt,
-  'sealed' | 'expiresAt' | 'state' | 'tenantId' | 'contextId' | 'browserHash'
->): readonly string[] {
+}: Pick<StoredAttempt, 'stateHash' | 'serverId' | 'principalId' | 'binding'>): readonly string[] {
   return ['attempt', stateHash.toString('base64url'), serverId, principalId, binding];
 }
 

@@ -27,17 +27,21 @@ export interface CredentialStore {
   /** Replaces what is there; gives the new version. */
   put(credential: Omit<StoredCredential, 'version' | 'updatedAt'>, now: number): Promise<string>;
   /**
-   * As `put`, only while `version` is still the one that is there (undefined: only while none is), so that
-   * a renewal never overwrites a newer sign-in. Undefined when it is not.
+   * As `put`, only while `version` is still the one that is there (undefined: only while none of this binding
+   * is), so that a renewal never overwrites a newer sign-in. Undefined when it is not.
    */
   replace(
     credential: Omit<StoredCredential, 'version' | 'updatedAt'>,
     version: string | undefined,
     now: number,
   ): Promise<string | undefined>;
-  remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<boolean>;
-  /** Removes what is bound to anything but `binding`: the server was edited, and keys of before are dead (T11). */
-  removeOthers(tenantId: TenantId, serverId: ServerId, binding: string): Promise<void>;
+  /** Gives what was there. */
+  remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<StoredCredential | undefined>;
+  /**
+   * Removes what is bound to anything but `binding`: the server was edited, and keys of before are dead (T11).
+   * Not what was kept after `until` (epoch milliseconds): by then it may have been edited again.
+   */
+  removeOthers(tenantId: TenantId, serverId: ServerId, binding: string, until: number): Promise<void>;
   /** Of one owner, all servers. */
   listOf(tenantId: TenantId, owner: string): Promise<readonly StoredCredential[]>;
   /** By (serverId, owner), after the cursor; at most `limit`. */

@@ -11,5 +11,20 @@ export function ownerKey(owner: Owner): string {
 
 export type Credential =
   /** The server needs none; every caller of the tenant may share the connection. */
-  | { readonly kind: 'none' }
-  | { readonly kind: 'static'; readonly owner: Owner; readonly version: string; readonly secret: Secret };
+  { readonly kind: 'none' } | StaticCredential;
+
+interface StaticCredential {
+  readonly kind: 'static';
+  readonly owner: Owner;
+  readonly version: string;
+  /** Of a grant: new with each sign-in, and kept by its renewals. */
+  readonly signInId?: string | undefined;
+  /** Of a grant: when that sign-in was, epoch milliseconds. */
+  readonly signedInAt?: number | undefined;
+  readonly secret: Secret;
+}
+
+/** Changes when a person does something, never by a renewal. A pasted key has only its version to tell by. */
+export function signInOf({ signInId, version }: StaticCredential): string {
+  return signInId ?? version;
+}

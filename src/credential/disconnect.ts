@@ -23,7 +23,7 @@ export interface Disconnect {
 
 export interface DisconnectDeps {
   readonly credentials: Pick<CredentialStore, 'remove'>;
-  readonly kept: Pick<KeptCredentials, 'load'>;
+  readonly kept: Pick<KeptCredentials, 'open'>;
   readonly clients: Pick<Clients, 'known'>;
   readonly authorizationServers: Pick<AuthorizationServers, 'revoke'>;
   readonly announce: (change: Change) => void;
@@ -95,12 +95,14 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
     async run(server, owner) {
       const { tenantId, id: serverId } = server;
       const key = ownerKey(owner);
-      // What cannot be opened any more is removed all the same.
-      const entry = await kept.load(server, key).catch(() => undefined);
-      const wasThere = await credentials.remove(tenantId, serverId, key);
+      // What was removed is what is revoked: another node may have renewed it a moment ago.
+      const removed = await credentials.remove(tenantId, serverId, key);
       announce({ kind: 'credentials', tenantId, serverId, owner: key });
-      if (wasThere && entry?.opened?.content.kind === 'grant') revokeInTime(server, entry.opened.content.grant);
-      return wasThere;
+      if (removed === undefined) return false;
+      // What cannot be opened any more is gone all the same.
+      const opened = await kept.open(removed).catch(() => undefined);
+      if (opened?.content.kind === 'grant') revokeInTime(server, opened.content.grant);
+      return true;
     },
     close: () => root.abort(new Error('stopping')),
   };

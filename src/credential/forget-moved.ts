@@ -3,6 +3,7 @@
 import { bindingOf } from '../catalog/binding.ts';
 import { isInvalid, type Registry } from '../catalog/registry.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import type { Clock } from '../shared/clock.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { CredentialStore } from './credential-store.ts';
 import type { ScopeStore } from './scope-store.ts';
@@ -11,17 +12,18 @@ export interface ForgetMovedDeps {
   readonly registry: Pick<Registry, 'onChange'>;
   readonly credentials: Pick<CredentialStore, 'removeOthers'>;
   readonly scopes: Pick<ScopeStore, 'forget'>;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Gives the way to stop. Every node does it; the second finds nothing. */
-export function forgetMoved({ registry, credentials, scopes, logger }: ForgetMovedDeps): () => void {
-  const forget = async (server: UpstreamServer): Promise<void> => {
+export function forgetMoved({ registry, credentials, scopes, clock, logger }: ForgetMovedDeps): () => void {
+  const forget = async (server: UpstreamServer, isMoved: boolean): Promise<void> => {
     const { tenantId, id } = server;
     try {
-      await credentials.removeOthers(tenantId, id, bindingOf(server));
+      await credentials.removeOthers(tenantId, id, bindingOf(server), clock.now());
       // What its tools needed was said by whoever was there before.
-      await scopes.forget(tenantId, id);
+      if (isMoved) await scopes.forget(tenantId, id);
     } catch (error) {
       logger.error(
         { tenantId, server: server.name, error: describeError(error) },
@@ -30,11 +32,13 @@ export function forgetMoved({ registry, credentials, scopes, logger }: ForgetMov
     }
   };
   return registry.onChange((_tenantId, now, before) => {
-    for (const { server: was } of before?.byName.values() ?? []) {
-      const is = now.byName.get(was.name)?.server;
-      if (is === undefined || isInvalid(is) || is.id !== was.id) continue;
-      // Of one that did not hold nobody knows where it was.
-      if (isInvalid(was) || bindingOf(is) !== bindingOf(was)) void forget(is);
+    for (const { server: is } of now.byName.values()) {
+      if (isInvalid(is) || is.credential === undefined) continue;
+      const was = before?.byName.get(is.name)?.server;
+      // Nobody saw where it was before this node began, or while it did not hold. Files may differ between nodes.
+      if (was === undefined || isInvalid(was)) {
+        if (is.source === 'table') void forget(is, false);
+      } else if (was.id === is.id && bindingOf(is) !== bindingOf(was)) void forget(is, true);
     }
   });
 }

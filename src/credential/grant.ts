@@ -2,7 +2,7 @@
 import { ProxyError } from '../shared/errors.ts';
 import { Secret } from '../shared/secret.ts';
 import { isJsonObject, type JsonObject } from '../wire/reply.ts';
-import type { GrantPlace, TokenSet } from './authorization-server.ts';
+import type { GrantPlace, SignInPlace, TokenSet } from './authorization-server.ts';
 
 export interface Grant {
   readonly accessToken: Secret;
@@ -17,6 +17,10 @@ export interface Grant {
   readonly place: GrantPlace;
   /** The client it was given to; another one cannot renew it (RFC 6749 §6). */
   readonly clientId: string;
+  /** Names the sign-in it came from; renewals keep it. */
+  readonly signInId: string;
+  /** Epoch milliseconds of that sign-in. */
+  readonly signedInAt: number;
 }
 
 const SKEW_MS = 60_000;
@@ -29,6 +33,12 @@ export function renewalDueAt({ receivedAt, expiresAt }: Grant): number {
 
 export function isExpired({ expiresAt }: Grant, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
+}
+
+/** What of a place goes into a grant, and no more: it is sealed and kept. */
+export function grantPlaceOf(place: SignInPlace): GrantPlace {
+  const { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } = place;
+  return { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods };
 }
 
 /** The grant after `tokens` came at `now`. What the answer leaves out stays as it was (RFC 6749 §5.1, §6). */
@@ -47,8 +57,9 @@ export function grantWith(
 }
 
 /** What may be shown of it. */
-export function detailsOf({ place, scopes, expiresAt, refreshToken }: Grant): JsonObject {
+export function detailsOf({ place, scopes, expiresAt, refreshToken, signedInAt }: Grant): JsonObject {
   return {
+    signedInAt: new Date(signedInAt).toISOString(),
     issuer: place.issuer,
     scopes,
     expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
@@ -73,7 +84,6 @@ export function readGrant(text: string): Grant {
   };
   return {
     ...rest,
-    expiresAt: rest.expiresAt,
     accessToken: new Secret(accessToken),
     refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
   };

@@ -5,10 +5,11 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Change } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
+import { randomId } from '../shared/id.ts';
 import type { AuthorizationServers, TokenSet } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
-import { grantWith } from './grant.ts';
+import { grantPlaceOf, grantWith } from './grant.ts';
 import type { GrantKeeper } from './keep-grant.ts';
 import { scopesOf } from './obtain-tokens.ts';
 
@@ -38,10 +39,11 @@ export function createImportGrant(deps: ImportGrantDeps): ImportGrant {
       throw new ProxyError('invalid_request', `${server.name} takes no OAuth tokens for this owner.`);
     const found = await authorizationServers.discover(server, undefined, signal);
     const { clientId } = await clients.forSignIn(server, found, signal);
-    const { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } = found;
-    const place = { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods };
     const scopes = tokens.scopes ?? scopesOf(server) ?? found.scopes;
-    const grant = grantWith({ refreshToken: undefined, scopes, place, clientId }, tokens, clock.now());
+    const now = clock.now();
+    const place = grantPlaceOf(found);
+    const base = { refreshToken: undefined, scopes, place, clientId, signInId: randomId(12), signedInAt: now };
+    const grant = grantWith(base, tokens, now);
     const written = await keeper.keep(server, owner, bindingOf(server), grant, clock.now());
     announce({ kind: 'credentials', tenantId: server.tenantId, serverId: server.id, owner: ownerKey(owner) });
     return written;

@@ -55,7 +55,8 @@ export function createSecretKeeper({ vault, credentials, clock }: SecretKeeperDe
       );
       return { version };
     },
-    remove: (tenantId, serverId, owner) => credentials.remove(tenantId, serverId, ownerKey(owner)),
+    remove: async (tenantId, serverId, owner) =>
+      (await credentials.remove(tenantId, serverId, ownerKey(owner))) !== undefined,
   };
 }
 

@@ -36,6 +36,8 @@ export interface KeptCredentials {
   find(server: UpstreamServer, owner: string): Promise<Kept>;
   /** From the database. */
   load(server: UpstreamServer, owner: string): Promise<Kept>;
+  /** A row that was read elsewhere. */
+  open(row: StoredCredential): Promise<Opened>;
   /** Stops listening for changes. */
   close(): void;
 }
@@ -99,6 +101,7 @@ export function createKeptCredentials({ credentials, vault, changes, logger }: K
       return kept.get(key) ?? (await loads.run(`${epoch}\u0000${key}`, () => load(server, owner)));
     },
     load,
+    open: (row) => open(vault, row),
     close: unsubscribe,
   };
 }

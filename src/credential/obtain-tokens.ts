@@ -4,18 +4,36 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import type { Secret } from '../shared/secret.ts';
-import type { AuthorizationServers } from './authorization-server.ts';
+import { type AuthorizationServers, OAuthRefusal } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import type { Owner } from './credential.ts';
-import { type Grant, grantWith } from './grant.ts';
+import { type Grant, grantPlaceOf, grantWith } from './grant.ts';
 
 /** Port: the signed token that this principal last came with; undefined when they came with none. */
 export type SubjectTokenOf = (tenantId: TenantId, principalId: PrincipalId) => Secret | undefined;
 
+/**
+ * The token to exchange, undefined for kinds that need none. Throws `upstream_unavailable` for a caller who
+ * brought none: that is about this caller, so it is asked before anything is tried for their principal.
+ */
+export type RequireSubject = (server: UpstreamServer, owner: Owner) => Secret | undefined;
+
+export function createRequireSubject(subjectTokenOf: SubjectTokenOf): RequireSubject {
+  return (server, owner) => {
+    if (server.credential?.kind !== 'token_exchange') return undefined;
+    const subject = owner.kind === 'principal' ? subjectTokenOf(server.tenantId, owner.principalId) : undefined;
+    if (subject !== undefined) return subject;
+    throw new ProxyError(
+      'upstream_unavailable',
+      `${server.name} takes only callers that come with a signed token of their own, which is exchanged for one of its.`,
+    );
+  };
+}
+
 export interface ObtainTokensDeps {
   readonly authorizationServers: AuthorizationServers;
   readonly clients: Clients;
-  readonly subjectTokenOf: SubjectTokenOf;
+  readonly requireSubject: RequireSubject;
   readonly now: () => number;
 }
 
@@ -28,7 +46,7 @@ export type ObtainTokens = (
 ) => Promise<Grant | undefined>;
 
 export function createObtainTokens(deps: ObtainTokensDeps): ObtainTokens {
-  const { authorizationServers, clients, subjectTokenOf, now } = deps;
+  const { authorizationServers, clients, requireSubject, now } = deps;
 
   const refreshed: ObtainTokens = async (server, _owner, grant, signal) => {
     if (grant?.refreshToken === undefined) return undefined;
@@ -43,28 +61,24 @@ export function createObtainTokens(deps: ObtainTokensDeps): ObtainTokens {
     const place = await authorizationServers.discover(server, undefined, signal);
     const client = await clients.forSignIn(server, place, signal);
     const scopes = scopesOf(server) ?? place.scopes;
-    const subject = subjectFor(server, owner);
-    const tokens =
+    const subject = requireSubject(server, owner);
+    const asking =
       subject === undefined
-        ? await authorizationServers.clientCredentials(place, client, scopes, signal)
-        : await authorizationServers.exchangeToken(place, client, subject, scopes, signal);
-    const { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } = place;
-    const base = { refreshToken: undefined, scopes, clientId: client.clientId };
+        ? authorizationServers.clientCredentials(place, client, scopes, signal)
+        : authorizationServers.exchangeToken(place, client, subject, scopes, signal);
+    const tokens = await asking.catch(async (error: unknown) => {
+      // There may be no grant yet to say which client it was.
+      if (error instanceof OAuthRefusal && error.code === 'invalid_client')
+        await clients.forget(server, place.issuer, client.clientId);
+      throw error;
+    });
+    const asOurselves = { signInId: '', signedInAt: now() };
+    const base = { refreshToken: undefined, scopes, clientId: client.clientId, ...asOurselves };
     return grantWith(
-      { ...base, place: { issuer, tokenEndpoint, revocationEndpoint, resource, tokenAuthMethods } },
+      { ...base, place: grantPlaceOf(place) },
       // Asked for again when it ends; a refresh token would only be one more secret (RFC 6749 §4.4.3).
       { ...tokens, refreshToken: undefined },
       now(),
-    );
-  };
-
-  const subjectFor = (server: UpstreamServer, owner: Owner): Secret | undefined => {
-    if (server.credential?.kind !== 'token_exchange') return undefined;
-    const subject = owner.kind === 'principal' ? subjectTokenOf(server.tenantId, owner.principalId) : undefined;
-    if (subject !== undefined) return subject;
-    throw new ProxyError(
-      'upstream_unavailable',
-      `${server.name} takes only callers that come with a signed token of their own, which is exchanged for one of its.`,
     );
   };
 

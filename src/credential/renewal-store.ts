@@ -10,7 +10,7 @@ export interface GrantKey {
 
 /** About one version of a grant; void for every other. */
 export interface RenewalState {
-  /** Undefined: no grant was there yet. */
+  /** Of the grant, or of the definition where none was there yet; undefined: of nothing. */
   readonly version: string | undefined;
   /** The authorization server said that it is over; only a new sign-in helps. */
   readonly spent: boolean;
@@ -38,4 +38,6 @@ export interface RenewalStore {
     now: number,
     result: RenewalState & { readonly renewedAt: number | undefined },
   ): Promise<void>;
+  /** Those of these versions that are known to be over, by `credentialKey`. */
+  spentAmong(versions: readonly (GrantKey & { readonly version: string })[]): Promise<ReadonlySet<string>>;
 }

@@ -3,30 +3,21 @@
 // then used. The work belongs to the grant, not to the call that asked for it first (T10).
 import { bindingOf } from '../catalog/binding.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
-import type { Change } from '../shared/changes.ts';
-import type { Clock } from '../shared/clock.ts';
+import type { ChangeFeed } from '../shared/changes.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { randomId } from '../shared/id.ts';
-import { describeError, type Logger } from '../shared/logger.ts';
+import { randomId, type ServerId } from '../shared/id.ts';
+import { describeError } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { OAuthRefusal, OAuthUnavailable } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
 import { credentialKey } from './credential-store.ts';
 import type { Grant } from './grant.ts';
-import type { GrantKeeper } from './keep-grant.ts';
-import type { KeptCredentials, Opened } from './kept-credentials.ts';
-import { isOfOurOwn, type ObtainTokens } from './obtain-tokens.ts';
-import { afterFailure, FRESH } from './renewal-failure.ts';
+import type { Opened } from './kept-credentials.ts';
+import { isOfOurOwn, type ObtainTokens, type RequireSubject } from './obtain-tokens.ts';
+import { afterFailure, FRESH, type Renewed } from './renewal-failure.ts';
 import type { GrantKey, Lease, RenewalState, RenewalStore } from './renewal-store.ts';
-
-export type Renewed =
-  /** A version newer than the outdated one. */
-  | { readonly kind: 'renewed'; readonly opened: Opened }
-  /** Only a new sign-in helps, or an admin where nobody signs in. */
-  | { readonly kind: 'over' }
-  /** Nothing is known about the grant, which is kept. */
-  | { readonly kind: 'later'; readonly retryAfterMs: number; readonly reason: string };
+import { createWriteRenewal, newerOf, type Renewal, type WriteRenewalDeps } from './write-renewal.ts';
 
 export interface Renewer {
   /**
@@ -44,17 +35,12 @@ export interface Renewer {
   close(): Promise<void>;
 }
 
-export interface RenewerDeps {
-  readonly kept: Pick<KeptCredentials, 'load'>;
+export interface RenewerDeps extends WriteRenewalDeps {
   readonly renewals: RenewalStore;
-  readonly keeper: GrantKeeper;
   readonly obtain: ObtainTokens;
   readonly clients: Pick<Clients, 'forget' | 'known'>;
-  /** Ends tokens that nobody will use. */
-  readonly discard: (server: UpstreamServer, grant: Grant) => void;
-  readonly announce: (change: Change) => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
+  readonly requireSubject: RequireSubject;
+  readonly changes: ChangeFeed;
 }
 
 /** All of one renewal at the authorization server; each request is bounded more tightly. */
@@ -62,15 +48,19 @@ const REQUEST_MS = 22_000;
 /** Longer than a renewal with its writing lasts; a node that died holds a grant up for so long. */
 const LEASE_MS = 30_000;
 const WAIT_MS = 45_000;
-const LOOK_MS = 250;
+/** How long a lease of somebody else is waited for before it is tried again: doubled each time. */
+const FIRST_LOOK_MS = 250;
+const LAST_LOOK_MS = 4_000;
 /** However often a server says 401: its word alone renews a grant once in this time. */
 const BETWEEN_MS = 30_000;
-const WRITE_PAUSES_MS = [100, 500, 2_000];
 
 export function createRenewer(deps: RenewerDeps): Renewer {
-  const { kept, renewals, keeper, obtain, clients, discard, announce, clock, logger } = deps;
+  const { kept, renewals, obtain, clients, changes, clock, logger } = deps;
+  const writing = createWriteRenewal(deps);
   const flights = new SingleFlight<Renewed>();
   const running = new Set<Promise<unknown>>();
+  const waiters = new Set<() => void>();
+  let isClosing = false;
 
   const renewOnce = async (
     server: UpstreamServer,
@@ -81,35 +71,61 @@ export function createRenewer(deps: RenewerDeps): Renewer {
     const key: GrantKey = { tenantId: server.tenantId, serverId: server.id, owner: ownerKey(owner) };
     const holder = randomId(12);
     const endsAt = clock.now() + WAIT_MS;
-    for (;;) {
+    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, LAST_LOOK_MS)) {
+      const unsaved = writing.unsaved(key, outdated?.version);
+      if (unsaved !== undefined) return { kind: 'renewed', opened: unsaved };
       const now = clock.now();
       const lease = await renewals.acquire(key, holder, now, now + LEASE_MS);
       if (lease !== undefined) return await underLease({ server, owner, key, holder, lease, outdated, because });
       // Somebody else renews it; theirs is as good.
-      const theirs = newer(server, (await kept.load(server, key.owner)).opened, outdated);
+      const theirs = newerOf(server, (await kept.load(server, key.owner)).opened, outdated);
       if (theirs !== undefined) return { kind: 'renewed', opened: theirs };
-      if (now > endsAt) return { kind: 'later', retryAfterMs: 1_000, reason: 'its credential is being renewed' };
-      await clock.sleep(LOOK_MS);
+      if (now > endsAt || isClosing)
+        return { kind: 'later', retryAfterMs: 1_000, reason: 'its credential is being renewed elsewhere' };
+      await newsOf(key, pause);
     }
   };
+
+  /** Until somebody wrote the grant, or it is time to look again: many may wait for one lease. */
+  const newsOf = (key: GrantKey, ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const done = (): void => {
+        unsubscribe();
+        cancel();
+        waiters.delete(done);
+        resolve();
+      };
+      const unsubscribe = changes.subscribe((change) => {
+        if (
+          change.kind === 'credentials' &&
+          credentialKey(key) === credentialKey({ ...change, serverId: change.serverId as ServerId })
+        )
+          done();
+      });
+      const cancel = clock.after(ms, done);
+      waiters.add(done);
+    });
 
   const underLease = async (job: Job): Promise<Renewed> => {
     const { server, key, holder, lease, outdated, because } = job;
     let result: RenewalState & { readonly renewedAt: number | undefined } = { ...lease.state, renewedAt: undefined };
     try {
       const { opened } = await kept.load(server, key.owner);
-      const theirs = newer(server, opened, outdated);
+      const theirs = newerOf(server, opened, outdated);
       if (theirs !== undefined) return { kind: 'renewed', opened: theirs };
-      // Removed meanwhile: nothing of it may come back by a renewal.
-      if (opened?.version !== outdated?.version) return { kind: 'over' };
-      const state = lease.state.version === outdated?.version ? lease.state : { ...FRESH, version: outdated?.version };
+      // What is there for another place counts as nothing. Removed meanwhile: nothing may come back by a renewal.
+      const there = opened?.binding === bindingOf(server) ? opened.version : undefined;
+      if (there !== outdated?.version) return { kind: 'over' };
+      // Where there is no grant yet it is the definition that failed; an edited one is tried at once.
+      const version = outdated?.version ?? `definition-${server.revision}`;
+      const state = lease.state.version === version ? lease.state : { ...FRESH, version };
       const justRenewed = lease.renewedAt !== undefined && clock.now() - lease.renewedAt < BETWEEN_MS;
       if (state.spent || (because === 'refused' && justRenewed)) return { kind: 'over' };
       if (state.retryAt !== undefined && state.retryAt > clock.now())
         return {
           kind: 'later',
           retryAfterMs: state.retryAt - clock.now(),
-          reason: 'its sign-in server did not answer',
+          reason: 'its last renewal failed a moment ago',
         };
       const tried = await tryNow(job, state);
       result = { renewedAt: undefined, ...tried.state };
@@ -131,19 +147,30 @@ export function createRenewer(deps: RenewerDeps): Renewer {
     );
     try {
       const next = await obtain(server, owner, grant, late.signal);
-      if (next === undefined) return { renewed: { kind: 'over' }, state };
-      const renewed = await write(job, next);
+      // Nothing to renew it with, and refused: it has ended.
+      if (next === undefined)
+        return { renewed: { kind: 'over' }, state: { ...state, spent: job.because === 'refused' || state.spent } };
+      const renewed = await writing.write(job, next);
       logger.info({ tenantId: server.tenantId, server: server.name, because: job.because }, 'grant renewed');
       const version = renewed.kind === 'renewed' ? renewed.opened.version : undefined;
       return { renewed, state: { ...FRESH, version, renewedAt: clock.now() } };
     } catch (error) {
       const isUnknownClient = error instanceof OAuthRefusal && error.code === 'invalid_client';
       const clientIsGone = isUnknownClient && grant !== undefined && (await isForgotten(server, grant));
-      const verdict = afterFailure(error, state, clock.now(), { canEnd: !isOfOurOwn(server), clientIsGone });
+      const verdict = afterFailure(error, state, clock.now(), {
+        canEnd: !isOfOurOwn(server),
+        clientIsGone,
+        isAboutCaller: server.credential?.kind === 'token_exchange',
+      });
       if (verdict === undefined) throw error;
-      logger.warn({ tenantId: server.tenantId, server: server.name, why: verdict.why }, 'grant not renewed');
+      const isOldNews =
+        state.retryAt !== undefined &&
+        state.failures > 0 === verdict.state.failures > 0 &&
+        verdict.renewed.kind === 'later';
+      const what = { tenantId: server.tenantId, server: server.name, why: verdict.why };
+      logger[isOldNews ? 'debug' : 'warn'](what, 'grant not renewed');
       // Once more: what was refused may have been replaced while we asked, and then it says nothing.
-      const theirs = newer(server, (await kept.load(server, job.key.owner)).opened, outdated);
+      const theirs = newerOf(server, (await kept.load(server, job.key.owner)).opened, outdated);
       if (theirs !== undefined)
         return { renewed: { kind: 'renewed', opened: theirs }, state: { ...FRESH, version: theirs.version } };
       return verdict;
@@ -157,29 +184,9 @@ export function createRenewer(deps: RenewerDeps): Renewer {
     (await clients.forget(server, place.issuer, clientId)) ||
     (await clients.known(server, place, clientId)) === undefined;
 
-  /** The old refresh token may be spent by now, so a database that is away for a moment is waited for. */
-  const write = async ({ server, owner, key, outdated }: Job, grant: Grant): Promise<Renewed> => {
-    const binding = outdated?.binding ?? bindingOf(server);
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const written = await keeper.renew(server, owner, binding, grant, outdated?.version, clock.now());
-        announce({ kind: 'credentials', ...key });
-        if (written !== undefined)
-          return { kind: 'renewed', opened: { version: written.version, binding, content: { kind: 'grant', grant } } };
-        // Signed in anew, or removed, while we asked: that is what counts, and ours is dropped.
-        discard(server, grant);
-        const theirs = newer(server, (await kept.load(server, key.owner)).opened, outdated);
-        return theirs === undefined ? { kind: 'over' } : { kind: 'renewed', opened: theirs };
-      } catch (error) {
-        const pause = WRITE_PAUSES_MS[attempt];
-        if (pause === undefined) throw error;
-        await clock.sleep(pause);
-      }
-    }
-  };
-
   return {
-    renew(server, owner, outdated, because, signal) {
+    async renew(server, owner, outdated, because, signal) {
+      deps.requireSubject(server, owner);
       const key = credentialKey({ tenantId: server.tenantId, serverId: server.id, owner: ownerKey(owner) });
       return flights.run(
         `${key}\u0000${outdated?.version ?? ''}\u0000${server.revision}`,
@@ -193,7 +200,11 @@ export function createRenewer(deps: RenewerDeps): Renewer {
       );
     },
     async close() {
+      isClosing = true;
+      // Who waits for the lease of others holds nothing; only our own renewals are waited for.
+      for (const wake of waiters) wake();
       await Promise.all(running);
+      writing.close();
     },
   };
 }
@@ -203,19 +214,10 @@ interface Tried {
   readonly state: RenewalState & { readonly renewedAt?: number };
 }
 
-interface Job {
-  readonly server: UpstreamServer;
-  readonly owner: Owner;
-  readonly key: GrantKey;
+interface Job extends Renewal {
   readonly holder: string;
   readonly lease: Lease;
-  readonly outdated: Opened | undefined;
   readonly because: 'due' | 'refused';
-}
-
-function newer(server: UpstreamServer, opened: Opened | undefined, outdated: Opened | undefined): Opened | undefined {
-  const isNewer = opened !== undefined && opened.version !== outdated?.version && opened.binding === bindingOf(server);
-  return isNewer ? opened : undefined;
 }
 
 /** For agents, when a grant cannot be renewed now. */

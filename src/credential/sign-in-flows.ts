@@ -2,16 +2,23 @@
 // to another node.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
+import type { AttemptState } from './attempt-store.ts';
 import type { Ticket } from './ticket-store.ts';
 
 /** What the confirmation page tells the person before anything is sent anywhere (T1). */
 export interface SignInPreview {
-  readonly server: UpstreamServer;
   /** Origin of the page where the person will sign in. */
   readonly authorizationOrigin: string;
   readonly issuer: string;
   readonly scopes: readonly string[];
+  /** Of these three: what the page said, for `begin` to compare with what it finds. */
+  readonly digest: string;
 }
+
+export type SignInBegun =
+  | { readonly kind: 'begun'; readonly id: string; readonly url: string }
+  /** What is found now is not what the person has read; nothing was begun. */
+  | { readonly kind: 'changed' };
 
 /** One attempt, as far as the pages need it. */
 export interface SignInAttempt {
@@ -22,11 +29,12 @@ export interface SignInAttempt {
   readonly server: UpstreamServer | undefined;
   /** SHA-256 of the secret that only the browser that began it has in its cookie. */
   readonly browserHash: Buffer;
-  readonly state: 'open' | 'taken' | 'connected' | 'denied' | 'failed';
+  readonly state: AttemptState;
 }
 
 export type SignInEnd =
-  | { readonly kind: 'connected' }
+  /** `problem`: its tools were not found, and why; safe to show. The grant is kept all the same. */
+  | { readonly kind: 'connected'; readonly problem?: string | undefined }
   /** The person said no at the authorization server. */
   | { readonly kind: 'denied' }
   /** `reason` is ours and safe to show. */
@@ -37,13 +45,17 @@ export type SignInEnd =
 export interface SignInFlows {
   /** Finds out where this server's people sign in. Throws ProxyError with a message for the person. */
   preview(ticket: Ticket, server: UpstreamServer, signal: AbortSignal): Promise<SignInPreview>;
-  /** Uses the ticket's data, not the ticket: overlapping attempts are fine. Throws ProxyError. */
+  /**
+   * Uses the ticket's data, not the ticket: overlapping attempts are fine. Throws ProxyError. `shown` is the
+   * digest of the preview that was agreed to.
+   */
   begin(
     ticket: Ticket,
     server: UpstreamServer,
     browserHash: Buffer,
     signal: AbortSignal,
-  ): Promise<{ readonly id: string; readonly url: string }>;
+    shown?: string,
+  ): Promise<SignInBegun>;
   /** The attempt that a callback's `state` belongs to, if its redirect URI was this context's. Changes nothing. */
   findByState(contextId: string, state: string): Promise<SignInAttempt | undefined>;
   /** For the page that tells how it ended. */

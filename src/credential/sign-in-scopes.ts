@@ -6,7 +6,7 @@ import { ownerKey } from './credential.ts';
 import type { Grant } from './grant.ts';
 import type { KeptCredentials, Opened } from './kept-credentials.ts';
 import { scopesOf } from './obtain-tokens.ts';
-import type { ScopeStore } from './scope-store.ts';
+import { firstScopes, type ScopeStore } from './scope-store.ts';
 import type { Ticket } from './ticket-store.ts';
 
 export interface ScopesToAskDeps {
@@ -15,10 +15,14 @@ export interface ScopesToAskDeps {
 }
 
 const OFFLINE_ACCESS = 'offline_access';
+/** Of one sign-in. They stand in an address, which servers take up to some length only. */
+const MAX_ASKED_SCOPES = 100;
+const MAX_ASKED_BYTES = 8 * 1024;
 
 /**
  * What to ask for: the definition's scopes, or what the server names; never less than the last grant was
- * asked for with, and all that calls were found to lack (2026-07-28 §authorization, step-up).
+ * asked for with, and all that calls were found to lack (2026-07-28 §authorization, step-up). Where that is
+ * too much the last of it is left out.
  */
 export async function scopesToAsk(
   { kept, scopeNeeds }: ScopesToAskDeps,
@@ -31,7 +35,8 @@ export async function scopesToAsk(
   const grant = await grantBefore(kept, ticket, server);
   const before = grant?.place.issuer === place.issuer ? grant.scopes : [];
   const needed = await scopeNeeds.list({ tenantId, serverId, owner });
-  const asked = union(scopesOf(server) ?? place.scopes, before.filter(isRight), ticket.scopes, needed);
+  const all = union(scopesOf(server) ?? place.scopes, before.filter(isRight), ticket.scopes, needed);
+  const asked = firstScopes(all, MAX_ASKED_SCOPES, MAX_ASKED_BYTES);
   // Without it some servers give nothing to renew with (OpenID Connect Core §11).
   return place.offersOfflineAccess ? union(asked, [OFFLINE_ACCESS]) : asked;
 }

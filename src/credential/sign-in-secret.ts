@@ -6,9 +6,9 @@ import type { Vault } from './vault.ts';
 
 const SEALED = 'sealed:';
 
-export function createOpenSignInSecret(
-  vault: Pick<Vault, 'open'>,
-): (tenantId: TenantId, member: 'clientSecret' | 'key', text: string) => Promise<Secret> {
+export type OpenSignInSecret = (tenantId: TenantId, member: 'clientSecret' | 'key', text: string) => Promise<Secret>;
+
+export function createOpenSignInSecret(vault: Pick<Vault, 'open'>): OpenSignInSecret {
   return async (tenantId, member, text) =>
     text.startsWith(SEALED)
       ? vault.open(tenantId, ['tenant', `signIn.${member}`], Buffer.from(text.slice(SEALED.length), 'base64'))

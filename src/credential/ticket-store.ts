@@ -21,8 +21,11 @@ export interface TicketStore {
   create(ticket: Ticket): Promise<void>;
   /** Unused and unexpired at `now`, else undefined. */
   find(hash: Buffer, now: number): Promise<Ticket | undefined>;
-  /** Marks it used, in one statement; undefined when it was used, expired or never there. */
-  consume(hash: Buffer, now: number): Promise<Ticket | undefined>;
-  /** Open tickets of one principal for one server, newest first. */
+  /**
+   * Marks it used, in one statement; undefined when it was used, expired or never there. Whoever used it as
+   * `by` may do so again.
+   */
+  consume(hash: Buffer, now: number, by?: Buffer): Promise<Ticket | undefined>;
+  /** Open tickets of one principal, over all servers. */
   countOpen(tenantId: TenantId, principalId: PrincipalId, now: number): Promise<number>;
 }

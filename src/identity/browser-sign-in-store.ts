@@ -13,7 +13,6 @@ export interface BrowserSignIn {
   readonly stateHash: Buffer | undefined;
   /** Whom the product named; mode `handoff`, once it did. */
   readonly principalId: PrincipalId | undefined;
-  readonly isUsed: boolean;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
 }
@@ -28,7 +27,7 @@ export interface HandoffConfirmation {
 
 /** All of them find only what is unexpired at `now`. */
 export interface BrowserSignInStore {
-  create(signIn: Omit<BrowserSignIn, 'principalId' | 'isUsed'>, now: number): Promise<void>;
+  create(signIn: Omit<BrowserSignIn, 'principalId'>, now: number): Promise<void>;
   /** The id alone, for the product knows no tenants. */
   find(id: string, now: number): Promise<BrowserSignIn | undefined>;
   findByState(tenantId: TenantId, stateHash: Buffer, now: number): Promise<BrowserSignIn | undefined>;

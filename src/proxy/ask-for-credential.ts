@@ -2,12 +2,12 @@
 // where asking again would change nothing, an error that says so.
 import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
-import { ownerKey } from '../credential/credential.ts';
+import { type Credential, ownerKey } from '../credential/credential.ts';
 import type { ScopeStore } from '../credential/scope-store.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { PrincipalId } from '../shared/id.ts';
-import type { WithUpstreamDeps } from './with-upstream.ts';
+import type { AskForCredential } from './with-upstream.ts';
 
 export interface AskForCredentialDeps {
   readonly broker: Pick<CredentialBroker, 'askSignIn' | 'scopesOf'>;
@@ -15,34 +15,42 @@ export interface AskForCredentialDeps {
   readonly clock: Clock;
 }
 
-export function createAskForCredential({ broker, scopes, clock }: AskForCredentialDeps): WithUpstreamDeps['askSignIn'] {
-  return async (server, principalId, refused, subject) => {
+/** By then the person, or their account, may be able to grant what was not granted at the last sign-in. */
+const ASK_AGAIN_MS = 10 * 60_000;
+
+export function createAskForCredential({ broker, scopes, clock }: AskForCredentialDeps): AskForCredential {
+  return async (server, principalId, refused, toolName) => {
     const challenge = refused?.error.challenge;
     const missing = refused?.error.missingScopes;
     if (refused === undefined || missing === undefined) return broker.askSignIn(server, principalId, { challenge });
-    const asked = broker.scopesOf(server, refused.credential);
-    // Asked for once and refused all the same: a second question would bring the same (2026-07-28 §authorization, step-up).
-    if (asked !== undefined && missing.length > 0 && missing.every((scope) => asked.includes(scope)))
-      return notGranted(server, missing);
-    await remember(server, principalId, subject, missing);
+    if (wasJustAsked(server, refused.credential, missing)) return notGranted(server, missing);
+    await remember(server, principalId, toolName, missing);
     return broker.askSignIn(server, principalId, { challenge, scopes: missing });
   };
+
+  /** Refused all the same: a second question right away would bring the same (2026-07-28 §authorization, step-up). */
+  function wasJustAsked(server: UpstreamServer, credential: Credential, missing: readonly string[]): boolean {
+    if (missing.length === 0 || credential.kind === 'none' || credential.signedInAt === undefined) return false;
+    if (clock.now() - credential.signedInAt >= ASK_AGAIN_MS) return false;
+    const asked = broker.scopesOf(server, credential);
+    return asked !== undefined && missing.every((scope) => asked.includes(scope));
+  }
 
   async function remember(
     server: UpstreamServer,
     principalId: PrincipalId,
-    subject: string | undefined,
+    toolName: string | undefined,
     missing: readonly string[],
   ): Promise<void> {
     if (missing.length === 0 || !needsPerson(server)) return;
     const owner = ownerKey({ kind: 'principal', principalId });
-    await scopes.add({ tenantId: server.tenantId, serverId: server.id, owner }, subject ?? '', missing, clock.now());
+    await scopes.add({ tenantId: server.tenantId, serverId: server.id, owner }, toolName ?? '', missing, clock.now());
   }
 }
 
 const notGranted = ({ name }: UpstreamServer, missing: readonly string[]): ProxyError =>
   new ProxyError(
     'denied',
-    `${name} wants the scope ${missing.join(' ').slice(0, 200)} for this, which was asked for at the last sign-in and is still not enough. To choose anew, the person can disconnect it at /connections and connect it again.`,
+    `${name} wants the scope ${missing.join(' ').slice(0, 200)} for this, which was asked for at the last sign-in and is still not enough. Ten minutes after that sign-in the person can be asked anew; to choose before, they can disconnect it at /connections and connect it again.`,
     { data: { server: name, scopes: missing } },
   );

@@ -2,6 +2,7 @@
 // in the call's own stream (2025-11-25), or as an answer that the agent comes back with (2026-07-28).
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
+import { signInOf } from '../credential/credential.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type ProxyError, SignInRequiredError } from '../shared/errors.ts';
@@ -46,6 +47,9 @@ export interface AskSignInDeps {
   readonly waitMs: number;
 }
 
+/** Of five seconds each; between two of them an agent that hears no progress is told that its call is open. */
+const QUIET_STEPS = 3;
+
 export function createAskSignIn({ broker, waits, states, clock, waitMs }: AskSignInDeps): AskSignIn {
   const wait = (
     { caller, server, call }: Asking,
@@ -54,7 +58,10 @@ export function createAskSignIn({ broker, waits, states, clock, waitMs }: AskSig
     more: { until?: Promise<void>; refused?: string | undefined; isSilent?: boolean } = {},
   ): Promise<SignInOutcome> => {
     const isSilent = call.progressToken === undefined || more.isSilent === true;
-    const onWaiting = isSilent ? undefined : (step: number): void => reportWaiting(call, server, url, step);
+    const onWaiting = (step: number): void => {
+      if (!isSilent) reportWaiting(call, server, url, step);
+      else if (step % QUIET_STEPS === 1) call.hearing.stillHere();
+    };
     return waits.wait({ caller, server, forMs: waitMs, onWaiting, until: more.until, refused: more.refused }, signal);
   };
 
@@ -97,7 +104,7 @@ export function createAskSignIn({ broker, waits, states, clock, waitMs }: AskSig
     const requestState = await states.seal(stateOf(asking), {
       url,
       linkExpiresAt: expiresAt,
-      refused: await refusedVersion(asking, signal),
+      refused: await refusedSignIn(asking, signal),
       resumes: retryMembers(call.params),
     });
     if (requestState === undefined) return undefined;
@@ -105,9 +112,9 @@ export function createAskSignIn({ broker, waits, states, clock, waitMs }: AskSig
   };
 
   /** The next try may come to a node that does not know of the refusal; without it, it would run in vain once. */
-  const refusedVersion = async ({ caller, server }: Asking, signal: AbortSignal): Promise<string | undefined> => {
+  const refusedSignIn = async ({ caller, server }: Asking, signal: AbortSignal): Promise<string | undefined> => {
     const found = await broker.look(server, caller.principalId, signal).catch(() => undefined);
-    return found?.kind === 'static' && broker.isRefused(server, found) ? found.version : undefined;
+    return found?.kind === 'static' && broker.isRefused(server, found) ? signInOf(found) : undefined;
   };
 
   return {

@@ -101,7 +101,7 @@ function unconnected(why: 'denied' | 'not_yet', link: ProxyError): ProxyError {
   if (why === 'not_yet' || !(link instanceof SignInRequiredError)) return link;
   return new ProxyError(
     'sign_in_required',
-    `The person declined to sign in to ${link.server}. Should they change their mind, they can open ${link.url}; then try again.`,
+    `The person declined to sign in to ${link.server}. Should they change their mind, they can open ${link.url} and then try again.`,
     { data: link.data },
   );
 }

@@ -8,14 +8,13 @@ import type { PrincipalId } from '../shared/id.ts';
 import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { Answer, Call } from './operations.ts';
 import { isOurState } from './request-state.ts';
-import type { WithUpstreamDeps } from './with-upstream.ts';
+import type { AskForCredential } from './with-upstream.ts';
 
 export type ConnectTool = (caller: Caller, server: UpstreamServer, call: Call, signal: AbortSignal) => Promise<Answer>;
 
 export interface ConnectToolDeps {
   readonly broker: Pick<CredentialBroker, 'look' | 'refusalOf'>;
-  /** The error for a call without a usable credential. */
-  readonly askForCredential: WithUpstreamDeps['askSignIn'];
+  readonly askForCredential: AskForCredential;
   readonly askSignIn: AskSignIn;
 }
 
@@ -39,7 +38,7 @@ export function createConnectTool({ broker, askForCredential, askSignIn }: Conne
     const state = call.params['requestState'];
     if (isOurState(state)) {
       const resumed = await askSignIn.resume(asking, state, signal);
-      return resumed.kind === 'signed_in' ? connected(server) : linkTo(server, resumed.link, resumed.kind);
+      return resumed.kind === 'signed_in' ? connected(server) : linkTo(asking, resumed.link, resumed.kind);
     }
     const known = await lookOrNot(server, caller.principalId, signal);
     const error = known && broker.refusalOf(server, known);
@@ -49,7 +48,7 @@ export function createConnectTool({ broker, askForCredential, askSignIn }: Conne
     if (!(link instanceof SignInRequiredError)) throw link;
     const asked = await askSignIn.ask(asking, link, signal);
     if (asked.kind === 'input_required') return { kind: 'result', result: asked.result };
-    return asked.kind === 'signed_in' ? connected(server) : linkTo(server, link, asked.kind);
+    return asked.kind === 'signed_in' ? connected(server) : linkTo(asking, link, asked.kind);
   };
 }
 
@@ -68,15 +67,17 @@ function connected(server: UpstreamServer): Answer {
   };
 }
 
-function linkTo(server: UpstreamServer, link: ProxyError, why: 'denied' | 'not_yet'): Answer {
+function linkTo({ server, waits }: Asking, link: ProxyError, why: 'denied' | 'not_yet'): Answer {
   if (!(link instanceof SignInRequiredError)) throw link;
   const { url, expiresAt } = link;
   const title = server.title ?? server.name;
   const until = new Date(expiresAt).toISOString();
+  const shown = `${url} (valid until ${until})`;
+  const inVain = waits === 'always' ? `The wait is over, and nobody has signed in to ${title}. ` : '';
   const text =
     why === 'denied'
-      ? `The person declined to sign in to ${title}. Should they change their mind, they can open ${url} (valid until ${until})`
-      : `Ask the person to open this link to connect ${title}: ${url} (valid until ${until})`;
+      ? `The person declined to sign in to ${title}. Should they change their mind, they can open ${shown}`
+      : `${inVain}Ask the person to open this link to connect ${title}: ${shown}`;
   return {
     kind: 'result',
     result: {

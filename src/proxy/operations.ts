@@ -7,6 +7,12 @@ import type { SignInRequiredError } from '../shared/errors.ts';
 import type { Era } from '../wire/era.ts';
 import type { Edit, JsonObject, Reply } from '../wire/reply.ts';
 
+/** What an agent hears while its call runs. */
+export interface AgentHearing extends Hearing {
+  /** Says that the call is still open, and nothing else: who hears nothing for long takes it for dead. */
+  stillHere(): void;
+}
+
 export interface Call {
   readonly scope: Scope;
   /** Name as listed to the agent. */
@@ -18,7 +24,7 @@ export interface Call {
   readonly capabilities: JsonObject;
   /** JSON text of the agent's progress token. */
   readonly progressToken: string | undefined;
-  readonly hearing: Hearing;
+  readonly hearing: AgentHearing;
   /** How an agent that can show links is asked while its call stays open; undefined when it cannot be. */
   readonly questions: Questions | undefined;
   /** Makes the operation's own signal fire, with this reason: how a timeout ends the call. */

@@ -21,7 +21,7 @@ export interface SignInState {
   readonly url: string;
   /** Of the link, epoch milliseconds. */
   readonly linkExpiresAt: number;
-  /** Version of the credential that the server did not take. */
+  /** The sign-in (`signInOf`) whose credential the server did not take. */
   readonly refused: string | undefined;
   /** What the call had brought of the server's own questions; it goes on with the call. */
   readonly resumes: Readonly<Record<string, unknown>>;

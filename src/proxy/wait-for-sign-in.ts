@@ -2,7 +2,7 @@
 // leaves, and when the node stops; a tenant whose people do not come cannot fill the node with waits.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
-import { ownerKey } from '../credential/credential.ts';
+import { ownerKey, signInOf } from '../credential/credential.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -15,7 +15,7 @@ export type SignInOutcome = 'signed_in' | 'denied' | 'not_yet';
 export interface Sought {
   readonly caller: Caller;
   readonly server: UpstreamServer;
-  /** Version of a credential that the server did not take, perhaps on another node. */
+  /** The sign-in (`signInOf`) whose credential the server did not take, perhaps on another node. */
   readonly refused?: string | undefined;
 }
 
@@ -60,11 +60,14 @@ export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): 
   let isStopped = false;
 
   /** From the database: memory may not have heard yet. */
-  const isThere = async ({ caller, server, refused }: Sought): Promise<boolean> => {
+  const look = async ({ caller, server }: Sought, refused: Set<string>): Promise<boolean> => {
     const found = await broker.look(server, caller.principalId);
-    if (found === undefined || broker.isRefused(server, found)) return false;
-    return refused === undefined || found.kind === 'none' || found.version !== refused;
+    if (found?.kind !== 'static') return found !== undefined;
+    // A renewal of what is refused makes another version of it, but nobody has signed in.
+    if (broker.isRefused(server, found)) refused.add(signInOf(found));
+    return !refused.has(signInOf(found));
   };
+  const isThere = (sought: Sought): Promise<boolean> => look(sought, refusedIn(sought));
 
   const each = (job: (waiting: Waiting) => void): void => {
     for (const all of byTenant.values()) for (const one of all) job(one);
@@ -90,6 +93,7 @@ export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): 
   ): void => {
     const { caller, server, forMs, until, onWaiting } = wanted;
     let step = 0;
+    const refused = refusedIn(wanted);
     const leave = (): boolean => {
       if (!remove(caller.tenantId, waiting)) return false;
       cancel();
@@ -105,7 +109,7 @@ export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): 
       owner: ownerKey({ kind: 'principal', principalId: caller.principalId }),
       look() {
         // A failed look is no answer; the next notice or the end of the wait is.
-        isThere(wanted).then(
+        look(wanted, refused).then(
           (is) => is && waiting.end('signed_in'),
           () => undefined,
         );
@@ -153,3 +157,5 @@ export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): 
     },
   };
 }
+
+const refusedIn = ({ refused }: Sought): Set<string> => new Set(refused === undefined ? [] : [refused]);

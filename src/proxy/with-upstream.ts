@@ -1,8 +1,10 @@
-// Credential, connection, and one more try. The only place that repeats a request, once, and only when
-// it provably did not run: the credential was refused and a newer one exists, or no byte arrived.
+// Credential, connection, and one more try. The only place that repeats a request, and only when it
+// provably did not run: once because no byte arrived, or the session was lost, and once because the
+// credential was refused and a newer one exists.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Lease } from '../connection/lease.ts';
 import type { Pool } from '../connection/pool.ts';
+import { adminHasTo } from '../credential/admin-has-to.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
 import type { Credential } from '../credential/credential.ts';
 import { CredentialRefusedError, NotRunError, ProxyError } from '../shared/errors.ts';
@@ -14,23 +16,25 @@ export interface Refused {
   readonly credential: Credential;
 }
 
+/** Gives the error for a call without a usable credential; a link is made only where somebody sees it. */
+export type AskForCredential = (
+  server: UpstreamServer,
+  principalId: PrincipalId,
+  refused: Refused | undefined,
+  toolName: string | undefined,
+) => Promise<ProxyError>;
+
 export interface WithUpstreamDeps {
   readonly broker: CredentialBroker;
   readonly pool: Pool;
-  /** The error for a call without a usable credential; a link is made only where somebody sees it. */
-  readonly askSignIn: (
-    server: UpstreamServer,
-    principalId: PrincipalId,
-    refused: Refused | undefined,
-    subject: string | undefined,
-  ) => Promise<ProxyError>;
+  readonly askForCredential: AskForCredential;
   /** Told when a server could not be reached, also when it was tried again. */
   readonly onUnreachable?: (server: UpstreamServer) => void;
 }
 
 /**
  * Runs `use` over the connection of this principal. Errors: those of the connection; `sign_in_required`
- * when there is no credential or the one there is was refused; the signal's reason. `subject` is the
+ * when there is no credential or the one there is was refused; the signal's reason. `toolName` is the
  * tool the request is for, where it is for one.
  */
 export type WithUpstream = <T>(
@@ -38,10 +42,10 @@ export type WithUpstream = <T>(
   principalId: PrincipalId | undefined,
   signal: AbortSignal,
   use: (lease: Lease) => Promise<T>,
-  subject?: string,
+  toolName?: string,
 ) => Promise<T>;
 
-export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: WithUpstreamDeps): WithUpstream {
+export function createWithUpstream({ broker, pool, askForCredential, onUnreachable }: WithUpstreamDeps): WithUpstream {
   const over = async <T>(lease: Lease, use: (lease: Lease) => Promise<T>): Promise<T> => {
     try {
       return await use(lease);
@@ -59,12 +63,16 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
     credential: Credential,
     signal: AbortSignal,
     use: (lease: Lease) => Promise<T>,
+    toolName: string | undefined,
   ): Promise<T> => {
     try {
-      return await over(await pool.acquire(server, credential, signal), use);
+      const result = await over(await pool.acquire(server, credential, signal), use);
+      // Other work may have come to its result without a word to the server.
+      if (toolName !== undefined) broker.taken(server, credential, toolName);
+      return result;
     } catch (error) {
       // Most servers say so when they are connected to, before there is a connection.
-      if (error instanceof CredentialRefusedError) broker.refused(server, credential, error);
+      if (error instanceof CredentialRefusedError) broker.refused(server, credential, error, toolName);
       throw error;
     }
   };
@@ -74,23 +82,29 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
     principalId: PrincipalId | undefined,
     signal: AbortSignal,
     use: (lease: Lease) => Promise<T>,
-    subject?: string,
+    toolName?: string,
   ): Promise<T> => {
     const ask = async (refused: Refused | undefined): Promise<ProxyError> => {
-      if (principalId !== undefined) return askSignIn(server, principalId, refused, subject);
-      return new ProxyError(
-        'upstream_unavailable',
-        `${server.name} has no working credential; an admin has to set it.`,
-      );
+      if (principalId !== undefined) return askForCredential(server, principalId, refused, toolName);
+      return adminHasTo(server, refused !== undefined);
     };
 
-    const lastly = async (credential: Credential): Promise<T> => {
+    const again = async (credential: Credential): Promise<T> => {
       try {
-        return await once(server, credential, signal, use);
+        return await once(server, credential, signal, use, toolName);
       } catch (error) {
-        if (error instanceof CredentialRefusedError) throw await ask({ error, credential });
         if (error instanceof NotRunError) onUnreachable?.(server);
         throw error;
+      }
+    };
+
+    /** What reached nobody was no try: the one more that follows a refusal is still to come. */
+    const untilHeard = async (credential: Credential): Promise<T> => {
+      try {
+        return await once(server, credential, signal, use, toolName);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof NotRunError && error.mayRetryNow)) throw error;
+        return again(credential);
       }
     };
 
@@ -99,18 +113,20 @@ export function createWithUpstream({ broker, pool, askSignIn, onUnreachable }: W
     if (credential === undefined) throw await ask(undefined);
     let refusal: CredentialRefusedError;
     try {
-      return await once(server, credential, signal, use);
+      return await untilHeard(credential);
     } catch (error) {
-      if (signal.aborted) throw error;
-      if (error instanceof NotRunError && error.mayRetryNow) return lastly(credential);
-      if (!(error instanceof CredentialRefusedError)) throw error;
+      if (signal.aborted || !(error instanceof CredentialRefusedError)) throw error;
       refusal = error;
     }
     // A renewal brings the same scopes again (RFC 6749 §6), so there only the person can help.
     const newer =
       refusal.missingScopes === undefined ? await broker.afterRefusal(server, credential, signal) : undefined;
     if (newer === undefined) throw await ask({ error: refusal, credential });
-    return lastly(newer);
+    try {
+      return await again(newer);
+    } catch (error) {
+      throw error instanceof CredentialRefusedError ? await ask({ error, credential: newer }) : error;
+    }
   };
 }
 

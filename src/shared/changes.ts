@@ -8,7 +8,10 @@ export type Change =
   | { readonly kind: 'servers'; readonly tenantId: TenantId; readonly serverId: string }
   | { readonly kind: 'catalogs'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string }
   | { readonly kind: 'credentials'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string }
-  /** The person said no at the server's own sign-in: whoever waits for them need not wait any longer. */
+  /**
+   * The person said no at the server's own sign-in: whoever waits for them need not wait any longer. Only
+   * the trigger on sign_in_attempts says it; no node announces it.
+   */
   | { readonly kind: 'sign_in_denied'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string };
 
 export interface ChangeFeed {

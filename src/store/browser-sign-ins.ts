@@ -11,11 +11,10 @@ interface SignInRow {
   readonly browser_hash: Buffer;
   readonly state_hash: Buffer | null;
   readonly principal_id: string | null;
-  readonly used_at: Date | null;
   readonly expires_at: Date;
 }
 
-const COLUMNS = 'tenant_id, id, mode, browser_hash, state_hash, principal_id, used_at, expires_at';
+const COLUMNS = 'tenant_id, id, mode, browser_hash, state_hash, principal_id, expires_at';
 
 export function createBrowserSignInStore(database: Database): BrowserSignInStore {
   const findOne = async (condition: string, values: readonly unknown[]): Promise<BrowserSignIn | undefined> => {
@@ -69,7 +68,6 @@ function toSignIn(row: SignInRow): BrowserSignIn {
     browserHash: row.browser_hash,
     stateHash: row.state_hash ?? undefined,
     principalId: row.principal_id === null ? undefined : toPrincipalId(row.principal_id),
-    isUsed: row.used_at !== null,
     expiresAt: row.expires_at.getTime(),
   };
 }

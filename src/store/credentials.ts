@@ -38,19 +38,19 @@ export function createCredentialStore(database: Database): CredentialStore {
     },
     put: (credential, now) => put(database, credential, now),
     async remove(tenantId, serverId, owner) {
-      const rows = await database.query(
-        'DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 RETURNING version',
+      const [row] = await database.query<CredentialRow>(
+        `DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 RETURNING ${COLUMNS}`,
         [tenantId, serverId, owner],
       );
-      return rows.length > 0;
+      // What this version does not know it can revoke nowhere; it is gone all the same.
+      return row && toCredential({ ...row, kind: KINDS.find((known) => known === row.kind) ?? 'secret' });
     },
     replace: (credential, version, now) => replace(database, credential, version, now),
-    async removeOthers(tenantId, serverId, binding) {
-      await database.query('DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND binding <> $3', [
-        tenantId,
-        serverId,
-        binding,
-      ]);
+    async removeOthers(tenantId, serverId, binding, until) {
+      await database.query(
+        'DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND binding <> $3 AND updated_at <= $4',
+        [tenantId, serverId, binding, new Date(until)],
+      );
     },
     async listOf(tenantId, owner) {
       const rows = await database.query<CredentialRow>(
@@ -85,6 +85,9 @@ type NewCredential = Parameters<CredentialStore['put']>[0];
 const NEW =
   '(tenant_id, server_id, owner, kind, binding, sealed, details, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)';
 
+const RENEWED =
+  'kind = EXCLUDED.kind, version = EXCLUDED.version, binding = EXCLUDED.binding, sealed = EXCLUDED.sealed, details = EXCLUDED.details, updated_at = EXCLUDED.updated_at';
+
 function valuesOf(credential: NewCredential, now: number): readonly unknown[] {
   const { tenantId, serverId, owner, kind, binding, sealed, details } = credential;
   return [tenantId, serverId, owner, kind, binding, sealed, JSON.stringify(details), new Date(now)];
@@ -93,9 +96,7 @@ function valuesOf(credential: NewCredential, now: number): readonly unknown[] {
 async function put(database: Database, credential: NewCredential, now: number): Promise<string> {
   const [row] = await database.query<Pick<CredentialRow, 'version'>>(
     `INSERT INTO credentials ${NEW}
-     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET kind = EXCLUDED.kind, version = EXCLUDED.version,
-       binding = EXCLUDED.binding, sealed = EXCLUDED.sealed, details = EXCLUDED.details, updated_at = EXCLUDED.updated_at
-     RETURNING version`,
+     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET ${RENEWED} RETURNING version`,
     valuesOf(credential, now),
   );
   if (row === undefined) throw new ProxyError('internal', 'The credential was not stored.');
@@ -112,7 +113,9 @@ async function replace(
   const [row] =
     version === undefined
       ? await database.query<Pick<CredentialRow, 'version'>>(
-          `INSERT INTO credentials ${NEW} ON CONFLICT (tenant_id, server_id, owner) DO NOTHING RETURNING version`,
+          `INSERT INTO credentials ${NEW}
+           ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET ${RENEWED} WHERE credentials.binding <> EXCLUDED.binding
+           RETURNING version`,
           values,
         )
       : await database.query<Pick<CredentialRow, 'version'>>(

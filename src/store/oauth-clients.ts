@@ -9,6 +9,7 @@ interface ClientRow {
   readonly method: string;
   readonly sealed: Buffer | null;
   readonly secret_expires_at: Date | null;
+  readonly is_over: boolean;
 }
 
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
@@ -19,7 +20,7 @@ export function createClientStore(database: Database): ClientStore {
   return {
     async find(key) {
       const [row] = await database.query<ClientRow>(
-        `SELECT client_id, redirect_uri, method, sealed, secret_expires_at FROM oauth_clients
+        `SELECT client_id, redirect_uri, method, sealed, secret_expires_at, is_over FROM oauth_clients
          WHERE tenant_id = $1 AND server_id = $2 AND issuer = $3 AND client_id IS NOT NULL`,
         keyOf(key),
       );
@@ -44,7 +45,7 @@ export function createClientStore(database: Database): ClientStore {
       }
       const { clientId, redirectUri, method, sealed, secretExpiresAt } = client;
       await database.query(
-        `UPDATE oauth_clients SET holder = NULL, until = $5, client_id = $6, redirect_uri = $7, method = $8, sealed = $9, secret_expires_at = $10
+        `UPDATE oauth_clients SET holder = NULL, until = $5, client_id = $6, redirect_uri = $7, method = $8, sealed = $9, secret_expires_at = $10, is_over = false
          WHERE ${held}`,
         [
           ...keyOf(key),
@@ -60,7 +61,7 @@ export function createClientStore(database: Database): ClientStore {
     },
     async forget(key, clientId) {
       const rows = await database.query(
-        `UPDATE oauth_clients SET client_id = NULL
+        `UPDATE oauth_clients SET is_over = true
          WHERE tenant_id = $1 AND server_id = $2 AND issuer = $3 AND client_id = $4 RETURNING issuer`,
         [...keyOf(key), clientId],
       );
@@ -78,5 +79,6 @@ function toClient(row: ClientRow): StoredClient {
     method,
     sealed: row.sealed ?? undefined,
     secretExpiresAt: row.secret_expires_at?.getTime(),
+    isOver: row.is_over,
   };
 }

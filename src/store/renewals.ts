@@ -1,6 +1,8 @@
 // The renewals table: leases on grants. Times come from the nodes' clock, never from the database's.
+import { credentialKey } from '../credential/credential-store.ts';
 import type { GrantKey, RenewalStore } from '../credential/renewal-store.ts';
 import type { Database } from './database.ts';
+import { toServerId, toTenantId } from './ids.ts';
 
 interface RenewalRow {
   readonly version: string | null;
@@ -9,6 +11,12 @@ interface RenewalRow {
   readonly failures: number;
   readonly retry_at: Date | null;
   readonly renewed_at: Date | null;
+}
+
+interface SpentRow {
+  readonly tenant_id: string;
+  readonly server_id: string;
+  readonly owner: string;
 }
 
 const keyOf = ({ tenantId, serverId, owner }: GrantKey): readonly string[] => [tenantId, serverId, owner];
@@ -51,6 +59,26 @@ export function createRenewalStore(database: Database): RenewalStore {
           retryAt === undefined ? null : new Date(retryAt),
           renewedAt === undefined ? null : new Date(renewedAt),
         ],
+      );
+    },
+    async spentAmong(versions) {
+      if (versions.length === 0) return new Set();
+      const rows = await database.query<SpentRow>(
+        `SELECT tenant_id, server_id, owner FROM renewals
+         JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS asked (tenant_id, server_id, owner, version)
+           USING (tenant_id, server_id, owner, version)
+         WHERE spent`,
+        [
+          versions.map(({ tenantId }) => tenantId),
+          versions.map(({ serverId }) => serverId),
+          versions.map(({ owner }) => owner),
+          versions.map(({ version }) => version),
+        ],
+      );
+      return new Set(
+        rows.map(({ tenant_id, server_id, owner }) =>
+          credentialKey({ tenantId: toTenantId(tenant_id), serverId: toServerId(server_id), owner }),
+        ),
       );
     },
   };

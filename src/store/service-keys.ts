@@ -1,4 +1,4 @@
-// The service_keys table.
+// The service_keys table: the key pairs that we sign with as ourselves, the private half sealed.
 import type { ServiceKeyStore, StoredServiceKey } from '../credential/service-key-store.ts';
 import { isJsonObject } from '../wire/reply.ts';
 import type { Database } from './database.ts';

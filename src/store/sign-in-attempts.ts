@@ -25,11 +25,11 @@ const COLUMNS =
 export function createAttemptStore(database: Database): AttemptStore {
   return {
     async create({ tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, expiresAt }) {
-      // Sweeps on the way, as tickets do.
-      await database.query(
-        'DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND principal_id = $2 AND expires_at < $3',
-        [tenantId, principalId, new Date(expiresAt - DAY_MS)],
-      );
+      // Sweeps on the way, so that old ones go without a job for it, also those of people who never come back.
+      await database.query('DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND expires_at < $2', [
+        tenantId,
+        new Date(expiresAt - DAY_MS),
+      ]);
       await database.query(
         `INSERT INTO sign_in_attempts (tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,

@@ -45,11 +45,12 @@ export function createTicketStore(database: Database): TicketStore {
       );
       return row && toTicket(row);
     },
-    async consume(hash, now) {
+    async consume(hash, now, by) {
       // Check and mark in one statement, so that of two browsers with one link only one goes on.
       const [row] = await database.query<TicketRow>(
-        `UPDATE tickets SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING ${COLUMNS}`,
-        [hash, new Date(now)],
+        `UPDATE tickets SET used_at = COALESCE(used_at, $2), used_by = $3
+         WHERE hash = $1 AND expires_at > $2 AND (used_at IS NULL OR used_by = $3) RETURNING ${COLUMNS}`,
+        [hash, new Date(now), by ?? null],
       );
       return row && toTicket(row);
     },

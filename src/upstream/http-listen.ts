@@ -7,7 +7,7 @@ import type { HttpTarget } from './http-target.ts';
 export interface Ear {
   /** A notification's method, as it came. */
   readonly onMethod: (method: string) => void;
-  /** The server no longer knows the session. */
+  /** The server no longer knows the session, or no longer takes the credential: only a new connection helps. */
   readonly onLost: () => void;
   readonly onServerRequest: (raw: string) => void;
 }
@@ -64,8 +64,8 @@ export function keepListening(
       // Unreachable or cut: tried again below, unless nobody listens any more.
     }
     if (stop.signal.aborted) return;
-    // From a server that never had such a stream it says no more than 405 does.
-    if (status === 404 && wasOpen) ear.onLost();
+    // From a server that never had such a stream they say no more than 405 does.
+    if ((status === 404 || status === 401) && wasOpen) ear.onLost();
     if (FINAL.has(status)) return;
     const pause = Math.min(Math.max(retryMs ?? 0, pauseMs), LONGEST_PAUSE_MS);
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

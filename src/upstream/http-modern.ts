@@ -81,7 +81,7 @@ export class ModernHttpConnection implements Connection {
     const method = 'subscriptions/listen';
     const meta = { [META_VERSION]: MODERN_VERSION, [META_CLIENT_INFO]: this.#client, [META_CAPABILITIES]: NONE };
     const headers = modernHeaders(this.#target, method);
-    const ear = { onMethod: listener, onLost: () => undefined, onServerRequest: () => undefined };
+    const ear = { onMethod: listener, onLost: () => void this.close(), onServerRequest: () => undefined };
     return keepListening(this.#door, ear, (base) => ({
       ...base,
       origin: this.#target.origin,

@@ -179,7 +179,7 @@ export async function openAdminApi(): Promise<AdminApi> {
     }),
     disconnect: async ({ tenantId, id }, owner) => {
       disconnected.push(`${tenantId} ${id} ${ownerKey(owner)}`);
-      return credentials.remove(tenantId, id, ownerKey(owner));
+      return (await credentials.remove(tenantId, id, ownerKey(owner))) !== undefined;
     },
     signedIn: async (server, owner) => void signedIn.push(`${server.tenantId} ${server.name} ${JSON.stringify(owner)}`),
     connections: {
@@ -188,6 +188,7 @@ export async function openAdminApi(): Promise<AdminApi> {
         removeWhere(live, (connection) => connection.tenantId === tenantId && connection.id === id),
     },
     tickets: createTickets({ store: ticketRows, clock, publicUrl: () => 'https://px.test' }),
+    linkSignInAllowed: () => true,
     vault,
     clock,
     logger: createLogger('debug', { write: (line) => void log.push(line) }),

@@ -98,6 +98,38 @@ describe('an answer', () => {
     expect(text).toContain('data: {"text":"漢😀"}\n');
   });
 
+  it('is preceded by signs of life in a stream, which say nothing, and by none where there can be no stream', async () => {
+    const streamed = await answered(BOTH, (responder) => {
+      responder.stillHere();
+      responder.stillHere();
+      responder.send(ANSWER, 500);
+    });
+    expect([streamed.status, streamed.headers['content-type']]).toEqual([200, 'text/event-stream']);
+    expect(streamed.text).toBe(
+      ': waiting\n\n: waiting\n\nevent: message\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\n\n',
+    );
+    await door?.close();
+    const plain = await answered(JSON_ONLY, (responder) => {
+      responder.stillHere();
+      responder.send(ANSWER);
+    });
+    expect([plain.headers['content-type'], plain.text]).toEqual([
+      'application/json',
+      '{"jsonrpc":"2.0","id":7,"result":{}}',
+    ]);
+  });
+
+  it('shows its stream before it is there', async () => {
+    let responder: Responder | undefined;
+    door = await ADoor.open((_request, response) => {
+      responder = new Responder(response, BOTH);
+      responder.stillHere();
+    });
+    const { text } = door.raw('POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+    await until(() => text().includes('text/event-stream') && text().includes(': waiting'), 'the head and a sign');
+    responder?.send(ANSWER);
+  });
+
   it('does not come after a cancellation', async () => {
     expect(await answered(BOTH, (responder) => responder.endWithoutAnswer())).toMatchObject({ status: 202, text: '' });
     await door?.close();

@@ -110,12 +110,22 @@ export const NEVER = new AbortController().signal;
 
 export const NO_CREDENTIAL: Credential = { kind: 'none' };
 
-export const keyOf = (principal: string, version = '1', secret = 'same-secret'): Credential => ({
+export const keyOf = (principal: string, version = '1', secret = 'same-secret', ofGrant: OfGrant = {}): Credential => ({
   kind: 'static',
   owner: { kind: 'principal', principalId: aPrincipal(principal) },
   version,
+  ...ofGrant,
   secret: new Secret(secret),
 });
+
+interface OfGrant {
+  readonly signInId?: string;
+  readonly signedInAt?: number;
+}
+
+/** What a sign-in gave, or a renewal of it. */
+export const grantOf = (principal: string, version: string, ofGrant: OfGrant): Credential =>
+  keyOf(principal, version, 'same-secret', ofGrant);
 
 export const tenantKey = (version = '1'): Credential => ({
   kind: 'static',

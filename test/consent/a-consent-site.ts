@@ -132,7 +132,6 @@ export async function openConsentSite(
       signIns,
       mismatches: new InMemoryMismatches(),
       listServers: async () => (site.server === undefined ? [] : [site.server]),
-      hasCredential: async () => false,
       listCredentials: async () => [],
       disconnect: async (ended, principalId) => note('disconnected', ended, { kind: 'principal', principalId }),
       issueTicket: (wanted, principalId) => tickets.issue(tenant.id, principalId, wanted),

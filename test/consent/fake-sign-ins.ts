@@ -2,7 +2,13 @@
 // they were asked for.
 import { randomBytes } from 'node:crypto';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
-import type { SignInAttempt, SignInEnd, SignInFlows, SignInPreview } from '../../src/credential/sign-in-flows.ts';
+import type {
+  SignInAttempt,
+  SignInBegun,
+  SignInEnd,
+  SignInFlows,
+  SignInPreview,
+} from '../../src/credential/sign-in-flows.ts';
 import type { Ticket } from '../../src/credential/ticket-store.ts';
 import type { IdentityProvider, PersonRequest, PersonSignIn } from '../../src/identity/person-sign-in.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
@@ -20,25 +26,32 @@ export class FakeFlows implements SignInFlows {
   beforeEnd: () => Promise<void> = async () => undefined;
   failure: Error | undefined;
 
-  async preview(_ticket: Ticket, server: UpstreamServer): Promise<SignInPreview> {
+  async preview(): Promise<SignInPreview> {
     if (this.failure !== undefined) throw this.failure;
     return {
-      server,
       authorizationOrigin: 'https://login.notes.example',
       issuer: 'https://as.notes.example',
       scopes: ['notes:read', 'notes:write'],
+      digest: 'as-shown',
       ...this.preview_,
     };
   }
 
-  async begin(ticket: Ticket, server: UpstreamServer, browserHash: Buffer): Promise<{ id: string; url: string }> {
+  async begin(
+    ticket: Ticket,
+    server: UpstreamServer,
+    browserHash: Buffer,
+    _signal: AbortSignal,
+    shown?: string,
+  ): Promise<SignInBegun> {
     if (this.failure !== undefined) throw this.failure;
+    if (shown !== undefined && shown !== (await this.preview()).digest) return { kind: 'changed' };
     this.done.push(`begun ${ticket.principalId}`);
     const [id, state] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
     const { tenantId, principalId } = ticket;
     this.attempts.set(id, { id, tenantId, principalId, server, browserHash, state: 'open' });
     this.states.set(state, id);
-    return { id, url: `https://login.notes.example/authorize?state=${state}` };
+    return { kind: 'begun', id, url: `https://login.notes.example/authorize?state=${state}` };
   }
 
   async findByState(contextId: string, state: string): Promise<SignInAttempt | undefined> {

@@ -1,11 +1,12 @@
 // In-memory fillings of the ports for browsers, with the same promises as the tables.
-import type { TicketMismatchStore } from '../../src/identity/browser-mismatch-store.ts';
+
 import type { BrowserSession, BrowserSessionStore } from '../../src/identity/browser-session-store.ts';
 import type {
   BrowserSignIn,
   BrowserSignInStore,
   HandoffConfirmation,
 } from '../../src/identity/browser-sign-in-store.ts';
+import type { TicketMismatchStore } from '../../src/identity/ticket-mismatch-store.ts';
 import type { TenantId } from '../../src/shared/id.ts';
 
 export class InMemorySessions implements BrowserSessionStore {
@@ -24,12 +25,16 @@ export class InMemorySessions implements BrowserSessionStore {
   }
 }
 
-type SignInRow = BrowserSignIn & { readonly codeHash?: Buffer; readonly codeExpiresAt?: number };
+interface SignInRow extends BrowserSignIn {
+  readonly isUsed: boolean;
+  readonly codeHash?: Buffer;
+  readonly codeExpiresAt?: number;
+}
 
 export class InMemorySignIns implements BrowserSignInStore {
   rows: SignInRow[] = [];
 
-  async create(signIn: Omit<BrowserSignIn, 'principalId' | 'isUsed'>): Promise<void> {
+  async create(signIn: Omit<BrowserSignIn, 'principalId'>): Promise<void> {
     this.rows.push({ ...signIn, principalId: undefined, isUsed: false });
   }
 

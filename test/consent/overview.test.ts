@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { ConnectedServer } from '../../src/consent/overview.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { type ConsentSite, openConsentSite } from './a-consent-site.ts';
@@ -10,6 +11,13 @@ const tracker = aServer({ url: 'https://tracker.example/mcp' }, { name: 'tracker
 const shared = aServer({ credential: { kind: 'secret', owner: 'tenant' } }, { name: 'shared' });
 const off = aServer({ enabled: false }, { name: 'off' });
 const all = [notes, tracker, shared, off];
+
+const connected = (server: UpstreamServer, connectedAt = 0): ConnectedServer => ({
+  server,
+  connectedAt,
+  account: undefined,
+  isOver: false,
+});
 
 /** A jar in which this person is signed in. */
 async function signedIn(site: ConsentSite, who: string): Promise<Jar> {
@@ -68,7 +76,8 @@ describe('what is still to be connected', () => {
     const has = new Set<string>();
     await using site = await openConsentSite(notes, {
       ...handoff,
-      hasCredential: async ({ name }, principalId) => has.has(`${name} ${principalId}`),
+      listCredentials: async (_tenant, principalId) =>
+        all.filter(({ name }) => has.has(`${name} ${principalId}`)).map((server) => connected(server)),
     });
     const jar = await signedIn(site, 'alice');
     const page = await jar.open('/connect');
@@ -82,6 +91,20 @@ describe('what is still to be connected', () => {
     expect((await jar.open('/connect')).text.match(/aria-label="[^"]*"/g)).toEqual(['aria-label="Connect Notes"']);
     has.add('notes alice');
     expect((await jar.open('/connect')).text).toContain('Nothing is left to connect');
+  });
+
+  it('lists a server whose connection has ended, and says so, unless another name of the person is connected', async () => {
+    const kept: Record<string, readonly ConnectedServer[]> = { alice: [{ ...connected(notes), isOver: true }] };
+    await using site = await openConsentSite(notes, {
+      ...handoff,
+      listCredentials: async (_tenant, principalId) => kept[principalId] ?? [],
+    });
+    const jar = await signedIn(site, 'alice');
+    const page = (await jar.open('/connect')).text;
+    expect(page.match(/aria-label="[^"]*"/g)).toEqual(['aria-label="Connect Notes"', 'aria-label="Connect tracker"']);
+    expect(page.match(/that has ended: connect it anew/g)).toHaveLength(1);
+    kept['alice'] = [...(kept['alice'] ?? []), connected(notes)];
+    expect((await jar.open('/connect')).text).not.toContain('Connect Notes');
   });
 
   it('each button makes a link for the person and goes on to it', async () => {
@@ -112,11 +135,9 @@ describe('what is still to be connected', () => {
 describe('what is connected', () => {
   const since = Date.UTC(2026, 10, 29, 23, 40);
   const kept: Readonly<Record<string, readonly ConnectedServer[]>> = {
-    alice: [
-      { server: notes, connectedAt: since, account: 'alice@notes.example' },
-      { server: tracker, connectedAt: since, account: undefined },
-    ],
-    bob: [{ server: notes, connectedAt: since, account: undefined }],
+    alice: [{ ...connected(notes, since), account: 'alice@notes.example' }, connected(tracker, since)],
+    bob: [connected(notes, since)],
+    dora: [{ ...connected(notes, since), isOver: true }],
   };
   const deps = {
     tenant: { signIn: MODES.handoff },
@@ -137,6 +158,16 @@ describe('what is connected', () => {
     ])
       expect(page.text).toContain(words);
     expect((await (await signedIn(site, 'carol')).open('/connections')).text).toContain('No server is connected');
+  });
+
+  it('does not call connected what has ended, and lets it be disconnected all the same', async () => {
+    await using site = await openConsentSite(notes, deps);
+    const jar = await signedIn(site, 'dora');
+    const page = await jar.open('/connections');
+    expect(page.text).toContain('that has ended: connect it anew');
+    expect(page.text).not.toContain('since <time');
+    await jar.press('/connections', page);
+    expect(site.done).toEqual(['disconnected notes p:dora']);
   });
 
   it('B213: each button ends one, for this person only, and the page comes back', async () => {

@@ -25,7 +25,7 @@ describe('the place of the pages', () => {
     await using site = await openConsentSite(server, {
       tenant: { signIn: MODES.handoff },
       publicUrl: () => 'https://px.test/keys/',
-      listCredentials: async () => [{ server, connectedAt: 0, account: undefined }],
+      listCredentials: async () => [{ server, connectedAt: 0, account: undefined, isOver: false }],
     });
     const jar = site.jar();
     const departed = await jar.open('/connections?tenant=acme');
@@ -130,7 +130,7 @@ describe('names that are code', () => {
     const server = { ...aServer({ credential: { kind: 'oauth' } }), title: HOSTILE, description: HOSTILE };
     await using site = await openConsentSite(server, {
       tenant: { name: HOSTILE, signIn: MODES.handoff },
-      listCredentials: async () => [{ server, connectedAt: 0, account: HOSTILE }],
+      listCredentials: async () => [{ server, connectedAt: 0, account: HOSTILE, isOver: false }],
     });
     site.flows.preview_ = {
       issuer: HOSTILE,

@@ -267,13 +267,23 @@ describe('a refused credential', () => {
     const { broker, ticketRows } = aBench();
     expect(await broker.askSignIn(shared, anna)).toMatchObject({
       code: 'upstream_unavailable',
-      message: expect.stringContaining('no working credential'),
+      message: 'shared has no key yet: an admin has to set it with PUT …/servers/shared/credential.',
     });
     expect(await broker.askSignIn(open, anna)).toMatchObject({
       code: 'upstream_unavailable',
-      message: expect.stringContaining('none is configured'),
+      message:
+        'open wants a sign-in or a key: register it with "credential": { "kind": "oauth" } (or "secret").',
     });
     expect(ticketRows.rows).toEqual([]);
+  });
+
+  it('that the tenant has set is not called missing', async () => {
+    const { broker, keeper } = aBench();
+    await keeper.keep(shared, { kind: 'tenant' }, 'key-of-all');
+    await broker.find(shared, anna);
+    expect((await broker.askSignIn(shared, anna)).message).toBe(
+      'shared does not take the key that is kept; an admin has to set another with PUT …/servers/shared/credential.',
+    );
   });
 });
 
@@ -294,8 +304,7 @@ describe('looking past the memory', () => {
 it('a refusal never quotes the secret', async () => {
   const { broker, keeper } = aBench();
   await keeper.keep(server, ofAnna, 'key-of-anna');
-  const credential = await broker.find(server, anna);
-  expect(
-    JSON.stringify([credential, new CredentialRefusedError(401, 'x'), await broker.askSignIn(server, anna)]),
-  ).not.toContain('key-of-anna');
+  const [credential, asked] = [await broker.find(server, anna), await broker.askSignIn(server, anna)];
+  const told = JSON.stringify([credential, new CredentialRefusedError(401, 'x'), asked]);
+  expect(told).not.toContain('key-of-anna');
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { OAuthUnavailable } from '../../src/credential/authorization-server.ts';
+import { OAuthUnavailable, type SignInPlace } from '../../src/credential/authorization-server.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import { NEVER, oauthServer } from './clients-bench.ts';
 import { aFlow, answerOf, FlowBench } from './consent-flow-bench.ts';
+import { AS_PLACE } from './fake-authorization-servers.ts';
 import { aPrincipal } from './in-memory.ts';
 
 const MINUTE = 60_000;
@@ -11,10 +12,10 @@ describe('a preview', () => {
   it('tells host, issuer and scopes, and nothing is sent, kept or registered for it (T1)', async () => {
     const { bench, stores } = aFlow();
     expect(await bench.flows.preview(bench.ticket(), bench.server, NEVER)).toEqual({
-      server: bench.server,
       authorizationOrigin: 'https://login.as.example',
       issuer: 'https://as.example',
       scopes: ['read'],
+      digest: expect.stringMatching(/^[\w-]{43}$/) as string,
     });
     expect([stores.attempts.rows, bench.as.registrations, bench.as.sent]).toEqual([[], [], []]);
   });
@@ -24,6 +25,35 @@ describe('a preview', () => {
     await bench.flows.preview(bench.ticket({ challenge: 'Bearer scope="x"' }), bench.server, NEVER);
     await bench.begin({ challenge: 'Bearer scope="y"' });
     expect(bench.as.discovered).toEqual(['Bearer scope="x"', 'Bearer scope="y"']);
+  });
+});
+
+describe('what a person has read and agreed to', () => {
+  const begin = async (bench: FlowBench, shown: string) =>
+    bench.flows.begin(bench.ticket(), bench.server, Buffer.from('browser'), NEVER, shown);
+
+  it.each<[string, Partial<SignInPlace>]>([
+    ['another host to sign in at', { authorizationEndpoint: 'https://evil.example/authorize' }],
+    ['another issuer', { issuer: 'https://evil.example' }],
+    ['more scopes', { scopes: ['read', 'everything'] }],
+    ['fewer scopes', { scopes: [] }],
+  ])('is asked for anew, and nothing is begun, when the server names %s meanwhile (T1)', async (_, change) => {
+    const { bench, stores } = aFlow();
+    const { digest } = await bench.flows.preview(bench.ticket(), bench.server, NEVER);
+    bench.as.place = { ...AS_PLACE, ...change };
+    expect(await begin(bench, digest)).toEqual({ kind: 'changed' });
+    expect([stores.attempts.rows, bench.as.registrations, bench.as.sent]).toEqual([[], [], []]);
+    const again = await bench.flows.preview(bench.ticket(), bench.server, NEVER);
+    expect(await begin(bench, again.digest)).toMatchObject({ kind: 'begun' });
+  });
+
+  it('is the same when the scopes come in another order, or another path is signed in at', async () => {
+    const { bench } = aFlow();
+    bench.as.place = { ...AS_PLACE, scopes: ['a', 'b'] };
+    const { digest } = await bench.flows.preview(bench.ticket(), bench.server, NEVER);
+    const { origin } = new URL(AS_PLACE.authorizationEndpoint);
+    bench.as.place = { ...AS_PLACE, scopes: ['b', 'a'], authorizationEndpoint: `${origin}/elsewhere` };
+    expect(await begin(bench, digest)).toMatchObject({ kind: 'begun' });
   });
 });
 

@@ -125,7 +125,9 @@ export class FlowBench {
   }
 
   async begin(over: Partial<Ticket> = {}, flows: SignInFlows = this.flows): Promise<Begun> {
-    const { id, url } = await flows.begin(this.ticket(over), this.server, Buffer.from('browser'), NEVER);
+    const begun = await flows.begin(this.ticket(over), this.server, Buffer.from('browser'), NEVER);
+    if (begun.kind === 'changed') throw new Error('nothing was shown before');
+    const { id, url } = begun;
     const state = new URL(url).searchParams.get('state');
     const contextId = this.as.sent.at(-1)?.redirectUri.split('/').at(-1);
     if (state === null || contextId === undefined) throw new Error('there is a state and a redirect URI');

@@ -179,6 +179,16 @@ describe('a sign-in that ends', () => {
     expect(await stores.scopes.list({ ...key, owner: 'p:ben' })).toEqual(['nonsense']);
   });
 
+  it("ends nobody else's sign-ins by what its own browser was made to say", async () => {
+    const { bench } = aFlow();
+    await bench.signIn();
+    bench.as.onExchange = () => Promise.reject(new OAuthRefusal('invalid_client', true));
+    expect(await bench.comeBack(await bench.begin())).toMatchObject({ kind: 'failed' });
+    bench.as.onExchange = async (nth) => aTokenSet(`access-${nth}`);
+    await bench.signIn();
+    expect(bench.as.sent.map(({ clientId }) => clientId)).toEqual(['client-1', 'client-1', 'client-1']);
+  });
+
   it('replaces the account that was connected, with a version of its own (B215)', async () => {
     const { bench, stores, grantOf } = aFlow();
     await bench.signIn();

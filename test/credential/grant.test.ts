@@ -17,7 +17,14 @@ import { aGrant, ofAnna, PLACE, server } from './grants-bench.ts';
 import { aVault, InMemoryCredentials } from './in-memory.ts';
 
 const NOW = 1_700_000_000_000;
-const base = { refreshToken: new Secret('r0'), scopes: ['read'], place: PLACE, clientId: 'us' };
+const base = {
+  refreshToken: new Secret('r0'),
+  scopes: ['read'],
+  place: PLACE,
+  clientId: 'us',
+  signInId: 's',
+  signedInAt: NOW,
+};
 
 describe('a grant', () => {
   it.each([
@@ -66,6 +73,7 @@ describe('a grant', () => {
   it('shows issuer, scopes, end and whether it can be renewed, and nothing that proves anything', () => {
     const shown = detailsOf(aGrant(NOW, { lifeMs: 1_000 }));
     expect(shown).toEqual({
+      signedInAt: new Date(NOW).toISOString(),
       issuer: 'https://as.example',
       scopes: ['read'],
       expiresAt: new Date(NOW + 1_000).toISOString(),

@@ -34,6 +34,7 @@ export interface Wishes {
   readonly scopes?: readonly string[];
   readonly lifeMs?: number | undefined;
   readonly refreshToken?: string | undefined;
+  readonly signInId?: string;
 }
 
 export interface Refresh {
@@ -86,12 +87,24 @@ export function aGrantsBench() {
         },
       },
       clients,
-      subjectTokenOf: () => undefined,
+      requireSubject: () => undefined,
       now: () => clock.now(),
     });
     const announce = changes.say.bind(changes);
     const discard = (_of: UpstreamServer, { accessToken }: Grant): void => void discarded.push(accessToken.reveal());
-    const renewer = createRenewer({ kept, renewals, keeper, obtain, clients, discard, announce, clock, logger });
+    const renewer = createRenewer({
+      kept,
+      renewals,
+      keeper,
+      obtain,
+      clients,
+      requireSubject: () => undefined,
+      discard,
+      changes,
+      announce,
+      clock,
+      logger,
+    });
     return { broker: createCredentialBroker({ kept, renewer, tickets, clock }), renewer, kept, keeper, changes };
   };
 
@@ -114,7 +127,10 @@ export function aGrantsBench() {
   };
 }
 
-export function aGrant(now: number, { lifeMs, refreshToken = 'refresh-0', scopes = ['read'] }: Wishes = {}): Grant {
+export function aGrant(
+  now: number,
+  { lifeMs, refreshToken = 'refresh-0', scopes = ['read'], signInId = 'first' }: Wishes = {},
+): Grant {
   return {
     accessToken: new Secret('access-0'),
     refreshToken: refreshToken === '' ? undefined : new Secret(refreshToken),
@@ -123,6 +139,8 @@ export function aGrant(now: number, { lifeMs, refreshToken = 'refresh-0', scopes
     scopes,
     place: PLACE,
     clientId: 'us',
+    signInId,
+    signedInAt: now,
   };
 }
 

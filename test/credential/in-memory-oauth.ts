@@ -33,16 +33,25 @@ export class InMemoryClients implements ClientStore {
     return true;
   }
 
-  async release(key: ClientKey, holder: string, now: number, client: StoredClient | undefined): Promise<void> {
+  async release(
+    key: ClientKey,
+    holder: string,
+    now: number,
+    client: Omit<StoredClient, 'isOver'> | undefined,
+  ): Promise<void> {
     const row = this.rows.get(keyOf(key));
     if (row?.holder !== holder) return;
-    this.rows.set(keyOf(key), { client: client ?? row.client, holder: undefined, until: now });
+    this.rows.set(keyOf(key), {
+      client: client === undefined ? row.client : { ...client, isOver: false },
+      holder: undefined,
+      until: now,
+    });
   }
 
   async forget(key: ClientKey, clientId: string): Promise<boolean> {
     const row = this.rows.get(keyOf(key));
     if (row?.client?.clientId !== clientId) return false;
-    this.rows.set(keyOf(key), { ...row, client: undefined });
+    this.rows.set(keyOf(key), { ...row, client: { ...row.client, isOver: true } });
     return true;
   }
 }

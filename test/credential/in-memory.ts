@@ -58,7 +58,7 @@ export function aServer(
 }
 
 export class InMemoryTickets implements TicketStore {
-  readonly rows: (Ticket & { isUsed: boolean })[] = [];
+  readonly rows: (Ticket & { isUsed: boolean; usedBy?: Buffer | undefined })[] = [];
 
   async create(ticket: Ticket): Promise<void> {
     this.rows.push({ ...ticket, isUsed: false });
@@ -68,11 +68,13 @@ export class InMemoryTickets implements TicketStore {
     return this.rows.find((row) => row.hash.equals(hash) && !row.isUsed && row.expiresAt > now);
   }
 
-  async consume(hash: Buffer, now: number): Promise<Ticket | undefined> {
+  async consume(hash: Buffer, now: number, by?: Buffer): Promise<Ticket | undefined> {
+    const isTheirs = ({ isUsed, usedBy }: (typeof this.rows)[number]): boolean =>
+      !isUsed || (by !== undefined && usedBy?.equals(by) === true);
     const row = this.rows.find(
-      (candidate) => candidate.hash.equals(hash) && !candidate.isUsed && candidate.expiresAt > now,
+      (candidate) => candidate.hash.equals(hash) && candidate.expiresAt > now && isTheirs(candidate),
     );
-    if (row !== undefined) row.isUsed = true;
+    if (row !== undefined) Object.assign(row, { isUsed: true, usedBy: by });
     return row;
   }
 
@@ -109,12 +111,14 @@ export class InMemoryCredentials implements CredentialStore {
       credential.serverId,
       credential.owner,
     );
-    return there?.version === version ? this.put(credential, now) : undefined;
+    const isFree = version === undefined && there?.binding !== credential.binding;
+    return isFree || there?.version === version ? this.put(credential, now) : undefined;
   }
 
-  async removeOthers(tenantId: TenantId, serverId: ServerId, binding: string): Promise<void> {
+  async removeOthers(tenantId: TenantId, serverId: ServerId, binding: string, until: number): Promise<void> {
     this.rows = this.rows.filter(
-      (row) => row.tenantId !== tenantId || row.serverId !== serverId || row.binding === binding,
+      (row) =>
+        row.tenantId !== tenantId || row.serverId !== serverId || row.binding === binding || row.updatedAt > until,
     );
   }
 
@@ -122,12 +126,12 @@ export class InMemoryCredentials implements CredentialStore {
     return this.rows.filter((row) => row.tenantId === tenantId && row.owner === owner);
   }
 
-  async remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<boolean> {
-    const before = this.rows.length;
+  async remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<StoredCredential | undefined> {
+    const there = await InMemoryCredentials.prototype.find.call(this, tenantId, serverId, owner);
     this.rows = this.rows.filter(
       (row) => !(row.tenantId === tenantId && row.serverId === serverId && row.owner === owner),
     );
-    return this.rows.length < before;
+    return there;
   }
 
   async list(
@@ -186,5 +190,14 @@ export class InMemoryRenewals implements RenewalStore {
       holder: undefined,
       until: now,
     });
+  }
+
+  async spentAmong(versions: readonly (GrantKey & { readonly version: string })[]): Promise<ReadonlySet<string>> {
+    return new Set(
+      versions.flatMap((one) => {
+        const state = this.rows.get(credentialKey(one))?.state;
+        return state?.spent === true && state.version === one.version ? [credentialKey(one)] : [];
+      }),
+    );
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthRefusal } from '../../src/credential/authorization-server.ts';
 import type { Owner } from '../../src/credential/credential.ts';
-import { createObtainTokens, isOfOurOwn, scopesOf } from '../../src/credential/obtain-tokens.ts';
+import { createObtainTokens, createRequireSubject, isOfOurOwn, scopesOf } from '../../src/credential/obtain-tokens.ts';
 import type { PrincipalId } from '../../src/shared/id.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aClientsBench, NEVER } from './clients-bench.ts';
@@ -22,10 +22,10 @@ function aBench() {
   const obtain = createObtainTokens({
     authorizationServers: bench.as,
     clients: bench.clients,
-    subjectTokenOf: (tenantId, principalId) => {
+    requireSubject: createRequireSubject((tenantId, principalId) => {
       const token = tenantId === 'acme' ? subjects.get(principalId) : undefined;
       return token === undefined ? undefined : new Secret(token);
-    },
+    }),
     now: () => bench.clock.now(),
   });
   return { ...bench, subjects, obtain };

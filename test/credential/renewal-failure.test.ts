@@ -4,8 +4,8 @@ import { afterFailure, type Circumstances, FRESH } from '../../src/credential/re
 import { ProxyError } from '../../src/shared/errors.ts';
 
 const NOW = 1_700_000_000_000;
-const A_PERSONS: Circumstances = { canEnd: true, clientIsGone: false };
-const OUR_OWN: Circumstances = { canEnd: false, clientIsGone: false };
+const A_PERSONS: Circumstances = { canEnd: true, clientIsGone: false, isAboutCaller: false };
+const OUR_OWN: Circumstances = { canEnd: false, clientIsGone: false, isAboutCaller: false };
 const state = { ...FRESH, version: '7' };
 
 describe('no answer', () => {
@@ -67,7 +67,7 @@ describe('a refusal', () => {
   });
 
   it('of a registration of ours that is gone ends the grants that were given to it (B207)', () => {
-    expect(after('invalid_client', 0, { canEnd: true, clientIsGone: true })).toMatchObject({
+    expect(after('invalid_client', 0, { ...A_PERSONS, clientIsGone: true })).toMatchObject({
       renewed: { kind: 'over' },
       state: { spent: true },
     });

@@ -101,6 +101,27 @@ describe('the scopes that a sign-in asks for', () => {
     expect(asked()).toEqual(['read']);
   });
 
+  it('are a hundred and 8 KiB at most, those of the definition and of before first, whatever a server says', async () => {
+    const { bench, stores, key, asked } = aBench(oauthServer({ scopes: ['own'] }));
+    bench.as.place = { ...AS_PLACE, offersOfflineAccess: true };
+    await bench.signIn({ scopes: ['before'] });
+    await stores.scopes.add(
+      key,
+      't',
+      Array.from({ length: 300 }, (_, n) => `n${n}`),
+    );
+    await bench.begin({ scopes: ['now'] });
+    expect(asked()).toHaveLength(101);
+    expect(asked()?.slice(0, 3)).toEqual(['own', 'before', 'now']);
+    expect(asked()?.at(-1)).toBe('offline_access');
+    await stores.scopes.forget(key.tenantId, key.serverId);
+    await stores.scopes.add(key, 't', ['x'.repeat(9_000), ...Array.from({ length: 20 }, (_, n) => `${n}`.repeat(700))]);
+    await bench.begin();
+    const bytes = Buffer.byteLength(asked()?.join(' ') ?? '');
+    expect([bytes > 7_000, bytes <= 8 * 1024 + ' offline_access'.length]).toEqual([true, true]);
+    expect(asked()?.slice(0, 2)).toEqual(['own', 'before']);
+  });
+
   it('have offline_access exactly where it is offered (B175, B176)', async () => {
     const { bench, asked } = aBench();
     await bench.begin();

@@ -87,6 +87,46 @@ describe('tickets', () => {
     await issue('s10');
   });
 
+  it('are one link however a server words its challenges, and another where it begins to say where to look', async () => {
+    const { store, tickets } = aDesk();
+    const wish = (challenge: string) => tickets.issue(acme, alice, aServer(), { challenge, scopes: ['a', 'b'] });
+    const first = await wish('Bearer error_description="expired at 1"');
+    expect(await wish('Bearer error_description="expired at 2"')).toEqual(first);
+    expect(
+      await tickets.issue(acme, alice, aServer(), { scopes: ['b', 'a'] }),
+      'in whatever order it names them',
+    ).toEqual(first);
+    const pointed = await wish('Bearer resource_metadata="https://notes.example/a"');
+    expect(pointed.url).not.toBe(first.url);
+    expect(await wish('Bearer resource_metadata="https://notes.example/b"')).toEqual(pointed);
+    expect(store.rows).toHaveLength(2);
+  });
+
+  it('T28: of one server that always wants something else are ten at most; then the last is given again', async () => {
+    const { clock, store, tickets } = aDesk();
+    const wish = (n: number) => tickets.issue(acme, alice, aServer(), { scopes: [`scope-${n}`] });
+    const links = await Promise.all(Array.from({ length: 60 }, (_, n) => wish(n)));
+    expect(store.rows).toHaveLength(10);
+    expect(links[59]).toEqual(links[9]);
+    expect(await wish(3)).toEqual(links[3]);
+    clock.advance(9 * MINUTE);
+    expect(await wish(61), 'also when it is old').toEqual(links[9]);
+    await tickets.issue(acme, alice, aServer({}, { name: 'other' }));
+    await tickets.consume(textOf(links[9]?.url ?? ''));
+    expect((await wish(62)).url, 'but not when it was used').not.toBe(links[9]?.url);
+  });
+
+  it('are forgotten where they could not be stored', async () => {
+    const { store, tickets } = aDesk();
+    const create = store.create.bind(store);
+    store.create = () => Promise.reject(new Error('no database'));
+    const both = await Promise.allSettled([1, 2].map(() => tickets.issue(acme, alice, aServer())));
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    store.create = create;
+    await tickets.issue(acme, alice, aServer());
+    expect(store.rows).toHaveLength(1);
+  });
+
   it('are not looked up when the text cannot be one of ours', async () => {
     const { store, tickets } = aDesk();
     store.find = () => Promise.reject(new Error('asked'));

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
 import type { RawAgent } from '../support/agents/raw-agent.ts';
+import { resultOf } from '../support/agents/raw-result.ts';
 import { askable, askableSdk, inputIn, KEY, withAnswer } from '../support/asking.ts';
 import { ERAS, type Era, type TenantSide, useScene, withKeys } from '../support/scene.ts';
 import { linkIn, postKey } from '../support/sign-in.ts';
@@ -120,6 +121,15 @@ describe('the next try', () => {
       resultType: 'complete',
       structuredContent: { error: 'sign_in_required' },
     });
+  });
+
+  it('is answered with a stream at once, so that nobody takes the silence for the end of it', async () => {
+    const { bob } = await bobAt();
+    const input = inputIn(await bob.request('tools/call', WHOAMI));
+    const next = await within(bob.send('tools/call', withAnswer(WHOAMI, input, 'accept')), 'the head', 1_000);
+    expect([next.status, next.headers['content-type']]).toEqual([200, 'text/event-stream']);
+    expect((await postKey(input.url, 'key-bob')).status).toBe(200);
+    expect(textOf(await within(resultOf(next), 'the call to go on', 2_000))).toMatch(/^who=bob;/);
   });
 
   it('ends when its agent leaves', async () => {

@@ -59,7 +59,9 @@ describe('a sign-in through the front', () => {
   it('may cross those of the same and of other people, and each gets their own (B155, B157)', async () => {
     const { as, tenant } = await signInWorld(scene, 'legacy', { as: { authorize: { kind: 'page' } } });
     const [ada, bob] = [await tenant.raw('rawLegacy', 'ada'), await tenant.raw('rawLegacy', 'bob')];
+    // Two tabs of one browser, and another person's.
     const [one, two, bobs] = [new Browser(), new Browser(), new Browser()];
+    Object.assign(two, { cookies: one.cookies });
     const adas = await linkFrom(ada);
     await confirm(adas, one);
     await confirm(await linkFrom(bob), bobs);
@@ -71,9 +73,26 @@ describe('a sign-in through the front', () => {
       [one, 'ada-first'],
     ] as const)
       expect((await agree(browser, name)).text, name).toContain('<title>Connected</title>');
-    expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada-first;/);
+    expect(textOf(await ada.callTool('notes__whoami')), 'the later result wins').toMatch(/^who=ada-first;/);
     expect(textOf(await bob.callTool('notes__whoami'))).toMatch(/^who=bob;/);
     expect(as.revocations).toBe(0);
+  });
+});
+
+describe('a link that says by itself who somebody is', () => {
+  it('is used up by the first browser that comes back: the second keeps nothing (T4)', async () => {
+    const { as, tenant } = await signInWorld(scene, 'legacy', { as: { authorize: { kind: 'page' } } });
+    const ada = await tenant.raw('rawLegacy', 'ada');
+    const link = await linkFrom(ada);
+    const [first, second] = [new Browser(), new Browser()];
+    for (const browser of [first, second]) await confirm(link, browser);
+    const end = await first.submit({ name: 'ada' }, { button: 'yes' });
+    expect(end.text).toContain('<title>Connected</title>');
+    const late = await second.submit({ name: 'mallory' }, { button: 'yes' });
+    expect(late.status).toBe(410);
+    expect(late.text).toContain('Nothing was kept');
+    expect(as.seen.token).toHaveLength(1);
+    expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada;/);
   });
 });
 

@@ -44,6 +44,31 @@ describe('the pages of a sign-in elsewhere', () => {
     expect(textOf(await ada.callTool('notes__whoami'))).toMatch(/^who=ada-again;/);
   });
 
+  it('B213: a grant that is over is shown as ended and is offered anew, and nobody is asked for that', async () => {
+    const { as, tenant } = await signInWorld(scene, 'modern');
+    const ada = await tenant.raw('rawModern', 'ada');
+    const browser = new Browser();
+    await browser.open(await linkFrom(ada));
+    await browser.open(await answerOf(await agree(browser)));
+    const before = tokenRequests(as);
+    await scene.app.sql(
+      `UPDATE credentials SET details = details || '{"expiresAt":"2001-02-03T04:05:06.000Z","signedInAt":"2000-01-02T03:04:05.000Z"}'
+       WHERE tenant_id = $1`,
+      [tenant.id],
+    );
+    expect((await browser.open(`${scene.app.url}/connect`)).text, 'it can be renewed').toContain('Nothing is left');
+    expect((await browser.open(`${scene.app.url}/connections`)).text).toContain('2000-01-02T03:04:05.000Z');
+    await scene.app.sql(
+      `INSERT INTO renewals (tenant_id, server_id, owner, until, version, spent)
+       SELECT tenant_id, server_id, owner, now(), version, true FROM credentials WHERE tenant_id = $1`,
+      [tenant.id],
+    );
+    expect((await browser.open(`${scene.app.url}/connections`)).text).toContain('has ended');
+    expect((await browser.open(`${scene.app.url}/connect`)).text).toContain('has ended');
+    expect((await browser.submit()).text).toContain('Go on to');
+    expect(tokenRequests(as)).toBe(before);
+  });
+
   it('B157: begun on one node, finished on another', async () => {
     const { as, tenant } = await signInWorld(scene, 'modern');
     const node = await scene.node();

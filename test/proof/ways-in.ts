@@ -8,9 +8,9 @@ import { type ScriptedAs, startScriptedAs } from '../support/sign-in/scripted-as
 import { linkFrom, withOauth } from '../support/sign-in/sign-in-scene.ts';
 import type { JsonObject } from '../support/upstreams/message.ts';
 import { within } from '../support/within.ts';
-import { startProduct } from './a-product.ts';
 import type { Person } from './chromium.ts';
 import type { Front } from './front.ts';
+import { startTenantProduct } from './tenant-product.ts';
 
 type Mode = 'oidc' | 'handoff' | 'link';
 
@@ -86,7 +86,7 @@ const PROOFS: Readonly<Record<Mode, MakeProof>> = {
     };
   },
   async handoff(scene) {
-    const product = await scene.keep(startProduct(scene.app.url));
+    const product = await scene.keep(startTenantProduct(scene.app.url));
     return {
       signIn: { mode: 'handoff', verifyUrl: product.verifyUrl, key: product.key },
       comesBackTo: '/connect/return',

@@ -1,5 +1,6 @@
 // Asking for a sign-in with real parts: waits on a fake clock, a feed the test speaks on, a real vault.
 
+import type { Credential } from '../../src/credential/credential.ts';
 import type { Vault } from '../../src/credential/vault.ts';
 import { createAskForCredential } from '../../src/proxy/ask-for-credential.ts';
 import { createAskSignIn } from '../../src/proxy/ask-sign-in.ts';
@@ -76,8 +77,8 @@ export function anAsking(upstream: Upstream = new Upstream(), vault: Vault = aVa
     /** Scopes that were noted down as missing. */
     lacking,
     timersLeft: () => clock.pending - timers,
-    signIn(version = '1') {
-      upstream.credential = keyOf('anna', version);
+    signIn(found: string | Credential = '1') {
+      upstream.credential = typeof found === 'string' ? keyOf('anna', found) : found;
       changes.say({ kind: 'credentials', ...about });
     },
     deny: () => changes.say({ kind: 'sign_in_denied', ...about }),

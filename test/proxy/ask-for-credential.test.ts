@@ -3,7 +3,7 @@ import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { Pool } from '../../src/connection/pool.ts';
 import { createAskForCredential } from '../../src/proxy/ask-for-credential.ts';
 import { createWithUpstream } from '../../src/proxy/with-upstream.ts';
-import { CredentialRefusedError, SignInRequiredError } from '../../src/shared/errors.ts';
+import { CredentialRefusedError, NotRunError, SignInRequiredError } from '../../src/shared/errors.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import { aGrantsBench, anna, server, tokens, type Wishes } from '../credential/grants-bench.ts';
@@ -37,8 +37,8 @@ function aBench(wishes: Wishes = {}) {
     logger: createLogger('silent'),
     maxPerTenant: 10,
   });
-  const askSignIn = createAskForCredential({ broker, scopes, clock });
-  const withUpstream = createWithUpstream({ broker, pool, askSignIn });
+  const askForCredential = createAskForCredential({ broker, scopes, clock });
+  const withUpstream = createWithUpstream({ broker, pool, askForCredential });
   const call = (tool: string | undefined, then: Outcome[], of: UpstreamServer = server): Promise<Reply> => {
     outcomes = then;
     const use = ({ connection }: { connection: ScriptedConnection }) =>
@@ -77,6 +77,31 @@ describe('a call that lacks a scope', () => {
     expect(credential && bench.broker.isRefused(server, credential)).toBe(true);
   });
 
+  it('leaves it so when it is renewed, for that brings the same scopes', async () => {
+    const bench = aBench();
+    await bench.signIn({ lifeMs: 300_000 });
+    await bench.call('write_note', [lacks('write')]).catch(() => undefined);
+    bench.clock.advance(299_000);
+    const renewed = await bench.broker.find(server, anna);
+    expect(bench.refreshes).toHaveLength(1);
+    expect(renewed && bench.broker.isRefused(server, renewed)).toBe(true);
+    await bench.signIn({ signInId: 'second' });
+    const anew = await bench.broker.look(server, anna);
+    expect(anew && bench.broker.isRefused(server, anew)).toBe(false);
+  });
+
+  it('leaves it so until that tool is taken, whatever others are', async () => {
+    const bench = aBench();
+    await bench.signIn();
+    await bench.call('write_note', [lacks('write')]).catch(() => undefined);
+    const credential = await bench.broker.find(server, anna);
+    const isRefused = () => credential && bench.broker.isRefused(server, credential);
+    await bench.call('read_note', [OK]);
+    expect(isRefused()).toBe(true);
+    await bench.call('write_note', [OK]);
+    expect(isRefused()).toBe(false);
+  });
+
   it('asks in the same words again while its person has not signed in', async () => {
     const bench = aBench();
     await bench.signIn();
@@ -96,6 +121,16 @@ describe('a call that lacks a scope', () => {
       message: expect.stringContaining('write'),
     });
     expect([bench.asked(), bench.needs(), bench.refreshes]).toEqual([[], [], []]);
+  });
+
+  it('asks again ten minutes after the sign-in, for the person may be able to grant it by then', async () => {
+    const bench = aBench();
+    await bench.signIn({ scopes: ['read', 'write'] });
+    bench.clock.advance(600_000 - 1);
+    await expect(bench.call('write_note', [lacks('write')])).rejects.toMatchObject({ code: 'denied' });
+    bench.clock.advance(1);
+    await expect(bench.call('write_note', [lacks('write')])).rejects.toMatchObject({ code: 'sign_in_required' });
+    expect(bench.asked()).toEqual([{ challenge: CHALLENGE, scopes: ['write'] }]);
   });
 
   it('asks again when something else is missing as well', async () => {
@@ -168,6 +203,27 @@ describe('a call whose credential is refused', () => {
       expect(bench.needs()).toEqual([]);
     },
   );
+
+  it('and taken again by the next call is not called refused any more', async () => {
+    const bench = aBench();
+    await bench.signIn({ refreshToken: '' });
+    await bench.call('t', [unauthorized]).catch(() => undefined);
+    const credential = await bench.broker.find(server, anna);
+    const isRefused = () => credential && bench.broker.isRefused(server, credential);
+    // Such work may not have sent a word.
+    await bench.call(undefined, [OK]);
+    expect(isRefused()).toBe(true);
+    await bench.call('other', [OK]);
+    expect(isRefused()).toBe(false);
+  });
+
+  it('after a lost session is renewed and sent once more', async () => {
+    const bench = aBench();
+    await bench.signIn();
+    await expect(bench.call('t', [new NotRunError('lost'), unauthorized, OK])).resolves.toBe(OK);
+    expect(bench.sent).toEqual(['access-0', 'access-0', 'access-2']);
+    expect([bench.refreshes.length, bench.asked()]).toEqual([1, []]);
+  });
 
   it('by a hostile server each time costs one renewal in half a minute, however many call (T10)', async () => {
     const bench = aBench();

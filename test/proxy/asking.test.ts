@@ -1,12 +1,13 @@
 // A call without a usable key, from its first try to its second.
 import { describe, expect, it } from 'vitest';
 import { readTools } from '../../src/catalog/tool.ts';
+import type { Credential } from '../../src/credential/credential.ts';
 import { createCallTool } from '../../src/proxy/call-tool.ts';
 import type { Answer, Call } from '../../src/proxy/operations.ts';
 import { createShaper } from '../../src/result/shape.ts';
 import { CredentialRefusedError, ProxyError } from '../../src/shared/errors.ts';
 import type { JsonObject, Reply } from '../../src/wire/reply.ts';
-import { keyOf } from '../connection/support.ts';
+import { grantOf, keyOf } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { AnAgent, anAsking, LINK, SHOWS_LINKS, said, WAIT_MS } from './an-asking.ts';
 import { aCall, aCaller, OK, settled, Upstream } from './support.ts';
@@ -110,6 +111,21 @@ describe('a call that is asked in its stream', () => {
     await expect(calling).rejects.toMatchObject({ code: 'sign_in_required' });
     expect(said(heard).filter(({ method }) => method === 'elicitation/create')).toHaveLength(1);
     expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('hears at once, and each fifteen seconds, that it is still open', async () => {
+    const { begin, clock, signIn } = aBench();
+    const { calling, heard } = begin();
+    await settled();
+    expect(heard.signs).toBe(1);
+    clock.advance(14_999);
+    expect(heard.signs).toBe(1);
+    clock.advance(15_001);
+    expect(heard.signs).toBe(3);
+    signIn();
+    await calling;
+    clock.advance(60_000);
+    expect(heard.signs).toBe(3);
   });
 
   it('ends with its agent, and leaves nothing behind', async () => {
@@ -219,9 +235,24 @@ describe('a call that comes again', () => {
     const { begin, signIn } = aBench();
     const requestState = await asked(begin({}, MODERN).calling);
     signIn();
-    const { calling, heard } = begin({ requestState }, { ...MODERN, progressToken: '"t"' });
+    for (const progressToken of ['"t"', undefined]) {
+      const { calling, heard } = begin({ requestState }, { ...MODERN, progressToken });
+      await calling;
+      expect([heard.messages, heard.signs]).toEqual([[], 0]);
+    }
+  });
+
+  it('hears meanwhile that it is still open', async () => {
+    const { begin, clock, signIn } = aBench();
+    const first = begin({}, MODERN);
+    const requestState = await asked(first.calling);
+    expect(first.heard.signs, 'it waits for nobody').toBe(0);
+    const { calling, heard } = begin({ requestState, inputResponses: accept }, MODERN);
+    await settled();
+    clock.advance(30_000);
+    expect(heard.signs).toBe(3);
+    signIn();
     await calling;
-    expect(heard.messages).toEqual([]);
   });
 
   it('is not asked to carry more than it can: what it brought is too large', async () => {
@@ -233,9 +264,15 @@ describe('a call that comes again', () => {
     });
   });
 
-  it('carries the version that was refused', async () => {
+  it.each<[string, Credential, Credential]>([
+    ['the version', keyOf('anna', '1'), keyOf('anna', '1')],
+    [
+      'the sign-in, which a renewal is none of,',
+      grantOf('anna', '1', { signInId: 'first' }),
+      grantOf('anna', '2', { signInId: 'first' }),
+    ],
+  ])('carries %s that was refused', async (_, refused, same) => {
     const { begin, upstream, signIn, waits } = aBench();
-    const refused = keyOf('anna', '1');
     upstream.credential = refused;
     upstream.broker.isRefused = (_server, credential) => credential === refused;
     upstream.outcomes = [new CredentialRefusedError(401, undefined)];
@@ -245,7 +282,10 @@ describe('a call that comes again', () => {
     const again = begin({ requestState, inputResponses: accept }, MODERN).calling;
     await settled();
     expect(waits.size).toBe(1);
-    signIn('2');
+    signIn(same);
+    await settled();
+    expect(waits.size).toBe(1);
+    signIn('3');
     expect((await again).kind).toBe('reply');
   });
 });
@@ -255,5 +295,5 @@ it('a call whose key is good asks nothing and brings up no timers', async () => 
   upstream.credential = keyOf('anna');
   const { calling, heard } = begin();
   expect((await calling).kind).toBe('reply');
-  expect([timersLeft(), agent.waiting, heard.messages, upstream.asked]).toEqual([0, 0, [], 0]);
+  expect([timersLeft(), agent.waiting, heard.messages, heard.signs, upstream.asked]).toEqual([0, 0, [], 0, 0]);
 });

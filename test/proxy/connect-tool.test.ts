@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CredentialRefusedError, ProxyError, SignInRequiredError } from '../../src/shared/errors.ts';
 import type { TenantId } from '../../src/shared/id.ts';
-import { keyOf } from '../connection/support.ts';
+import { grantOf, keyOf } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { anAsking } from './an-asking.ts';
 import { aCall, aCaller, server, settled, Upstream } from './support.ts';
@@ -78,14 +78,18 @@ describe('the stand-in', () => {
     expect([wishes, lacking]).toEqual([[{ challenge: 'Bearer scope="write"', scopes: ['write'] }], ['write']]);
   });
 
-  it('asks nobody again for scopes that were asked for and are still not enough', async () => {
-    const { connect, upstream } = aBench();
-    upstream.credential = keyOf('anna');
+  it('asks nobody again within ten minutes for scopes that were asked for and are still not enough', async () => {
+    const { connect, upstream, clock } = aBench();
+    upstream.credential = grantOf('anna', '1', { signedInAt: clock.now() });
     upstream.broker.refusalOf = () => new CredentialRefusedError(403, 'Bearer scope="write"', ['write']);
     upstream.broker.scopesOf = () => ['read', 'write'];
     const { call, signal } = aCall();
     await expect(connect(aCaller(), server, call, signal)).rejects.toMatchObject({ code: 'denied' });
     expect(upstream.asked).toBe(0);
+    clock.advance(600_000);
+    expect(await connect(aCaller(), server, call, signal)).toMatchObject({
+      result: { structuredContent: { status: 'sign_in_required' } },
+    });
   });
 
   it('says what an admin has to do where no person can sign in', async () => {

@@ -136,6 +136,7 @@ export class Upstream {
       },
       askSignIn: () => Promise.resolve(this.#signIn()),
       refused: () => undefined,
+      taken: () => undefined,
       refusalOf: () => undefined,
       isRefused: () => false,
       scopesOf: () => undefined,
@@ -143,7 +144,7 @@ export class Upstream {
     this.withUpstream = createWithUpstream({
       broker: this.broker,
       pool: this.pool,
-      askSignIn: () => Promise.resolve(this.#signIn()),
+      askForCredential: () => Promise.resolve(this.#signIn()),
     });
   }
 
@@ -171,6 +172,12 @@ export function aCaller(principal = 'anna'): Caller {
 export class Heard {
   readonly messages: string[] = [];
   flushes = 0;
+  /** How often it was told that the call is still open. */
+  signs = 0;
+
+  stillHere(): void {
+    this.signs++;
+  }
 
   message(raw: string): void {
     this.messages.push(raw);

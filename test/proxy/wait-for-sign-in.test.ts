@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SignInOutcome, WaitedFor } from '../../src/proxy/wait-for-sign-in.ts';
 import type { TenantId } from '../../src/shared/id.ts';
-import { keyOf } from '../connection/support.ts';
+import { grantOf, keyOf } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { anAsking } from './an-asking.ts';
 import { aCaller, server, settled, Upstream } from './support.ts';
@@ -38,6 +38,22 @@ describe('a wait for a sign-in', () => {
     expect(waits.size).toBe(1);
     signIn('2');
     expect(await waiting).toBe('signed_in');
+  });
+
+  it('is not ended by a renewal of what was refused, on whatever node it was refused', async () => {
+    const { wait, waits, signIn, upstream } = aBench();
+    const grant = (version: string, signInId: string) => grantOf('anna', version, { signInId });
+    upstream.broker.isRefused = (_server, found) => found.kind === 'static' && found.version === '1';
+    upstream.credential = grant('1', 'first');
+    const all = [wait(), wait({ refused: 'first' })];
+    await settled();
+    signIn(grant('2', 'first'));
+    await settled();
+    expect(waits.size).toBe(2);
+    expect(await waits.isThere({ caller: aCaller(), server, refused: 'first' })).toBe(false);
+    signIn(grant('3', 'second'));
+    expect(await Promise.all(all)).toEqual(['signed_in', 'signed_in']);
+    expect(await waits.isThere({ caller: aCaller(), server, refused: 'first' })).toBe(true);
   });
 
   it('is for a credential that the server took, or has not seen', async () => {

@@ -4,6 +4,7 @@ import { keyOf } from '../connection/support.ts';
 import { NEVER, OK, type Outcome, server, Upstream } from './support.ts';
 
 const refused = new CredentialRefusedError(401, undefined);
+const lacks = new CredentialRefusedError(403, undefined, ['write']);
 const notRun = new NotRunError('The server has forgotten the session.');
 const busy = new NotRunError('Too many requests.', { waitMs: 1_000, mayRetryNow: false });
 const broke = new ProxyError('upstream_unavailable', 'The connection broke; the request may have run.');
@@ -43,14 +44,43 @@ const CASES: readonly Case[] = [
   { happens: 'it was lost again', outcomes: [notRun, notRun], sent: 2, ends: notRun },
   { happens: 'it breaks the second time', outcomes: [notRun, broke], sent: 2, ends: broke },
   {
-    happens: 'the credential is refused the second time',
+    happens: 'the credential is refused the second time and none is newer',
     outcomes: [notRun, refused],
     sent: 2,
     ends: 'sign_in_required',
   },
+  // What met a lost session reached nobody, so the refusal is the first answer, and one more try is due (§6.5).
   {
-    happens: 'it is refused the second time although a newer one is there',
-    outcomes: [notRun, refused],
+    happens: 'it is refused the second time and a newer one is there',
+    outcomes: [notRun, refused, OK],
+    hasNewer: true,
+    sent: 3,
+    ends: 'well',
+  },
+  {
+    happens: 'the newer one is refused after a lost session as well',
+    outcomes: [notRun, refused, refused],
+    hasNewer: true,
+    sent: 3,
+    ends: 'sign_in_required',
+  },
+  {
+    happens: 'the newer one meets a lost session again',
+    outcomes: [notRun, refused, notRun],
+    hasNewer: true,
+    sent: 3,
+    ends: notRun,
+  },
+  {
+    happens: 'the newer one breaks on the way after a lost session',
+    outcomes: [notRun, refused, broke],
+    hasNewer: true,
+    sent: 3,
+    ends: broke,
+  },
+  {
+    happens: 'a scope is missing after a lost session: newer ones bring the same',
+    outcomes: [notRun, lacks],
     hasNewer: true,
     sent: 2,
     ends: 'sign_in_required',

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BrowserSession } from '../../src/identity/browser-session-store.ts';
 import type { BrowserSignIn } from '../../src/identity/browser-sign-in-store.ts';
-import { createTicketMismatchStore } from '../../src/store/browser-mismatches.ts';
 import { createBrowserSessionStore } from '../../src/store/browser-sessions.ts';
 import { createBrowserSignInStore } from '../../src/store/browser-sign-ins.ts';
+import { createTicketMismatchStore } from '../../src/store/ticket-mismatches.ts';
 import { addTenant, type OpenStore, openStore, principalId, tenantId } from './open-store.ts';
 
 const acme = tenantId('acme');
@@ -61,7 +61,7 @@ describe('browser sessions', () => {
 });
 
 describe('people on their way to be proved', () => {
-  const aSignIn = (change: Partial<BrowserSignIn> = {}): Omit<BrowserSignIn, 'principalId' | 'isUsed'> => ({
+  const aSignIn = (change: Partial<BrowserSignIn> = {}): Omit<BrowserSignIn, 'principalId'> => ({
     tenantId: acme,
     id: randomBytes(16).toString('base64url'),
     mode: 'oidc',
@@ -82,7 +82,7 @@ describe('people on their way to be proved', () => {
     const signIn = aSignIn();
     const state = signIn.stateHash ?? Buffer.alloc(0);
     await signIns.create(signIn, NOW);
-    expect(await signIns.findByState(acme, state, NOW)).toEqual({ ...signIn, principalId: undefined, isUsed: false });
+    expect(await signIns.findByState(acme, state, NOW)).toEqual({ ...signIn, principalId: undefined });
     expect(await signIns.findByState(beta, state, NOW)).toBeUndefined();
     expect(await signIns.findByState(acme, state, NOW + 1_000)).toBeUndefined();
     expect(await signIns.find(signIn.id, NOW)).toMatchObject({ tenantId: acme });
@@ -97,7 +97,7 @@ describe('people on their way to be proved', () => {
     expect(await signIns.take(acme, signIn.id, NOW + 1_000)).toBe(false);
     const taken = await Promise.all(Array.from({ length: 8 }, () => signIns.take(acme, signIn.id, NOW)));
     expect(taken.filter(Boolean)).toHaveLength(1);
-    expect(await signIns.find(signIn.id, NOW)).toMatchObject({ isUsed: true });
+    expect(await signIns.find(signIn.id, NOW)).toMatchObject({ id: signIn.id });
   });
 
   it('are confirmed for one person; a new code replaces the old one', async () => {
@@ -113,7 +113,7 @@ describe('people on their way to be proved', () => {
     expect(await signIns.findByCode(second.codeHash, NOW + 499)).toMatchObject({ id: signIn.id, principalId: 'ada' });
     expect(await signIns.findByCode(second.codeHash, NOW + 500)).toBeUndefined();
     expect(await signIns.take(acme, signIn.id, NOW)).toBe(true);
-    expect(await signIns.findByCode(second.codeHash, NOW)).toMatchObject({ isUsed: true });
+    expect(await signIns.findByCode(second.codeHash, NOW)).toMatchObject({ id: signIn.id });
     expect(await signIns.confirm(acme, signIn.id, confirmation(), NOW)).toBe(false);
   });
 

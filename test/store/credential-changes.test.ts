@@ -98,7 +98,9 @@ describe('credentials of a server that was edited', () => {
     ];
     const elsewhere = [aGrant({ binding: 'old' }), aGrant({ serverId, tenantId: beta, binding: 'old' })];
     for (const grant of [old, current, ...elsewhere]) await aStore().put(grant, NOW);
-    await aStore().removeOthers(acme, serverId, 'new');
+    await aStore().removeOthers(acme, serverId, 'new', NOW - 1);
+    expect(await find(old), 'kept after the edit').toBeDefined();
+    await aStore().removeOthers(acme, serverId, 'new', NOW);
     expect(await find(old)).toBeUndefined();
     for (const grant of [current, ...elsewhere]) expect(await find(grant)).toBeDefined();
   });

@@ -48,8 +48,8 @@ describe('credentials', () => {
     const credentials = createCredentialStore(store.database);
     const grace = aCredential('p:grace');
     const versions = [await credentials.put(grace, NOW), await credentials.put(grace, NOW)];
-    expect(await credentials.remove(acme, serverId, 'p:grace')).toBe(true);
-    expect(await credentials.remove(acme, serverId, 'p:grace')).toBe(false);
+    expect(await credentials.remove(acme, serverId, 'p:grace')).toMatchObject({ ...grace, version: versions[1] });
+    expect(await credentials.remove(acme, serverId, 'p:grace')).toBeUndefined();
     versions.push(await credentials.put(grace, NOW));
     const numbers = versions.map(BigInt);
     expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => (a < b ? -1 : 1)));

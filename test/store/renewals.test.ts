@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { credentialKey } from '../../src/credential/credential-store.ts';
 import { FRESH } from '../../src/credential/renewal-failure.ts';
 import type { GrantKey } from '../../src/credential/renewal-store.ts';
+import { createCredentialStore } from '../../src/store/credentials.ts';
 import { createRenewalStore } from '../../src/store/renewals.ts';
 import { createServerStore } from '../../src/store/servers.ts';
 import { addServer, tenantId } from './open-store.ts';
@@ -74,6 +76,47 @@ describe('a lease on a grant', () => {
     const others = [{ ...key, tenantId: tenantId('beta') }, { ...key, owner: 'p:ADA' }, { ...key, owner: '' }, aKey()];
     for (const one of [key, ...others]) expect(await store.acquire(one, 'h', NOW, NOW + 10)).toBeDefined();
     for (const one of [key, ...others]) expect(await store.acquire(one, 'i', NOW, NOW + 10)).toBeUndefined();
+  });
+
+  it('goes with its credential: who held it gives nothing back, and writes nothing', async () => {
+    const key = aKey({ serverId: await addServer(nodes.next(), acme, 'disconnects') });
+    const [store, credentials] = [createRenewalStore(nodes.next()), createCredentialStore(nodes.next())];
+    const grant = { ...key, kind: 'grant', binding: 'b', sealed: Buffer.of(1), details: {} } as const;
+    const version = await credentials.put(grant, NOW);
+    const other = { ...key, owner: 'p:bob' };
+    for (const one of [key, other]) await store.acquire(one, 'first', NOW, NOW + 10);
+    expect(await credentials.replace(grant, version, NOW), 'a renewal keeps it').toBeDefined();
+    expect(await store.acquire(key, 'second', NOW, NOW + 10)).toBeUndefined();
+    await credentials.remove(acme, key.serverId, key.owner);
+    expect(await credentials.replace(grant, version, NOW)).toBeUndefined();
+    expect(await store.acquire(key, 'second', NOW, NOW + 10)).toEqual({ state: FRESH, renewedAt: undefined });
+    await store.release(key, 'first', NOW, { ...FRESH, version, spent: true, renewedAt: NOW });
+    expect(await store.acquire(key, 'third', NOW, NOW + 10)).toBeUndefined();
+    expect(await store.acquire(other, 'second', NOW, NOW + 10), 'not another’s').toBeUndefined();
+  });
+
+  it('tells which versions are over, each of its own key', async () => {
+    const store = createRenewalStore(nodes.next());
+    const [over, fresh, older] = [aKey(), aKey(), aKey()];
+    for (const [key, version, spent] of [
+      [over, '7', true],
+      [fresh, '8', false],
+      [older, '9', true],
+    ] as const) {
+      await store.acquire(key, 'h', NOW, NOW + 10);
+      await store.release(key, 'h', NOW, { ...FRESH, version, spent, renewedAt: undefined });
+    }
+    const asked = [
+      { ...over, version: '7' },
+      { ...fresh, version: '8' },
+      { ...older, version: '10' },
+      { ...over, owner: 'p:ADA', version: '7' },
+      { ...aKey(), version: '7' },
+    ];
+    expect(await store.spentAmong(asked)).toEqual(new Set([credentialKey(over)]));
+    expect(await store.spentAmong([])).toEqual(new Set());
+    await store.acquire(over, 'h', NOW, NOW + 10);
+    expect(await store.spentAmong(asked), 'while somebody looks again').toEqual(new Set([credentialKey(over)]));
   });
 
   it('goes with its server', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GrantKey } from '../../src/credential/renewal-store.ts';
+import { createCredentialStore } from '../../src/store/credentials.ts';
 import { createScopeStore } from '../../src/store/scope-needs.ts';
 import { createServerStore } from '../../src/store/servers.ts';
 import { addServer, tenantId } from './open-store.ts';
@@ -23,6 +25,46 @@ describe('the scopes that calls were found to lack', () => {
     await aStore().add(key, 'write_note', ['notes:write'], NOW);
     await aStore().add(key, 'write_note', ['notes:write', 'admin', 'notes:read'], NOW + 1);
     expect(await aStore().list(key)).toEqual(['admin', 'notes:read', 'notes:write']);
+  });
+
+  it('are fifty and 4 KiB for one tool at most, what was found first stays, however often a server says more', async () => {
+    const key = { tenantId: acme, serverId: await addServer(nodes.next(), acme, 'grows'), owner: 'p:ada' };
+    await aStore().add(key, 'many', ['z-first'], NOW);
+    for (let n = 0; n < 12; n++)
+      await aStore().add(
+        key,
+        'many',
+        Array.from({ length: 100 }, (_, i) => `s-${n}-${i}`),
+        NOW,
+      );
+    const many = await aStore().list(key);
+    expect([many.length, many.includes('z-first'), many.includes('s-0-48')]).toEqual([50, true, true]);
+    await aStore().forget(acme, key.serverId);
+    for (let n = 0; n < 12; n++) await aStore().add(key, 'long', [`${n}`.padStart(1_000, '\u00e9')], NOW);
+    expect(await aStore().list(key)).toHaveLength(2);
+    await aStore().add(key, 'too-long', ['x'.repeat(5_000), 'short'], NOW);
+    expect(await aStore().list(key)).toContain('short');
+    expect((await aStore().list(key)).join(' ').length).toBeLessThan(4_096);
+  });
+
+  it('go with the credential of their person, and no other’s do (B216)', async () => {
+    const serverId = await addServer(nodes.next(), acme, 'parts');
+    const credentials = createCredentialStore(nodes.next());
+    const kept = { kind: 'grant', binding: 'b', sealed: Buffer.of(1), details: {} } as const;
+    const [ada, bob, other] = ['p:ada', 'p:bob', 'p:cleo'].map((owner) => ({ tenantId: acme, serverId, owner })) as [
+      GrantKey,
+      GrantKey,
+      GrantKey,
+    ];
+    for (const key of [ada, bob, other]) {
+      await credentials.put({ ...key, ...kept, binding: key === other ? 'moved' : 'b' }, NOW);
+      await aStore().add(key, 't', ['s'], NOW);
+    }
+    await credentials.put({ ...ada, ...kept }, NOW);
+    expect(await aStore().list(ada), 'signing in anew forgets nothing').toEqual(['s']);
+    await credentials.remove(acme, serverId, 'p:ada');
+    await credentials.removeOthers(acme, serverId, 'b', NOW + 1);
+    expect([await aStore().list(ada), await aStore().list(bob), await aStore().list(other)]).toEqual([[], ['s'], []]);
   });
 
   it('are all kept when twenty calls find something at once, on two nodes', async () => {

@@ -94,12 +94,18 @@ describe('an attempt to sign in', () => {
     expect(await aStore().countOpen(acme, grace, NOW + 1)).toBe(0);
   });
 
-  it('does not pile up: a new one sweeps those of the same person that ended a day ago', async () => {
-    const principal = principalId('sweeper');
-    const old = await aKeptAttempt({ principalId: principal });
-    await aKeptAttempt({ principalId: principal, expiresAt: old.expiresAt + 25 * 60 * MINUTE });
-    const rows = await nodes.next().query(`SELECT state FROM sign_in_attempts WHERE principal_id = 'sweeper'`);
-    expect(rows).toHaveLength(1);
+  it('does not pile up: a new one sweeps those of its tenant that ended a day ago, whoever began them', async () => {
+    const old = await aKeptAttempt({ principalId: principalId('swept-never-back') });
+    const beta = await aKeptAttempt({ principalId: principalId('swept-beta'), tenantId: tenantId('beta') });
+    const young = await aKeptAttempt({
+      principalId: principalId('swept-young'),
+      expiresAt: old.expiresAt + 2 * 60 * MINUTE,
+    });
+    await aKeptAttempt({ principalId: principalId('sweeper'), expiresAt: old.expiresAt + 25 * 60 * MINUTE });
+    const left = await nodes
+      .next()
+      .query(`SELECT principal_id FROM sign_in_attempts WHERE principal_id LIKE 'swept-%' ORDER BY 1`);
+    expect(left.map(({ principal_id }) => principal_id)).toEqual([beta.principalId, young.principalId]);
   });
 
   it('goes with its server (B170)', async () => {

@@ -153,6 +153,17 @@ describe.each(ERAS)('a %s server', (era) => {
     stop();
   });
 
+  it('that no longer takes the credential of a stream ends the connection, so that the next one is opened with another', async () => {
+    const { server, connection } = await connected();
+    connection.listen(() => undefined);
+    await server.until(() => server.counters.openStreams === 1);
+    server.keys.clear();
+    server.endStreams();
+    const closed = new Promise<void>((resolve) => connection.onClose(resolve));
+    await whileTimePasses(bench.clock, within(closed, 'the connection to close'));
+    expect([connection.isClosed, server.counters.unauthorized]).toEqual([true, 1]);
+  });
+
   it('refuses a key that it does not know, and what refused it is kept for discovery', async () => {
     const server = await bench.keyed({ era, challenge: 'Bearer resource_metadata="https://x"' });
     const refused = bench.dialed(anHttpServer(server.url), credentialOf('eve', 'wrong'));

@@ -45,6 +45,7 @@ afterEach(async () => {
 
 const open = (res: ServerResponse): void => void res.writeHead(200, STREAM).write(': open\n\n');
 const over = (res: ServerResponse): void => void res.writeHead(200, STREAM).end(': over\n\n');
+const unauthorized = (res: ServerResponse): void => void res.writeHead(401).end();
 const notFound = (res: ServerResponse): void => void res.writeHead(404).end();
 
 function hear(): void {
@@ -75,8 +76,19 @@ describe('a stream that is listened to', () => {
     expect([asked, lost]).toEqual([2, 1]);
   });
 
-  it('says nothing about the session where a server never had one to offer', async () => {
-    gets = [notFound];
+  it('tells so as well when the credential it was opened with is no longer taken', async () => {
+    gets = [over, unauthorized];
+    hear();
+    await seen.until(() => asked === 1, 'the stream');
+    await pass();
+    expect([asked, lost]).toEqual([2, 1]);
+  });
+
+  it.each([
+    [404, (res: ServerResponse) => notFound(res)],
+    [401, (res: ServerResponse) => unauthorized(res)],
+  ])('says nothing about the session where a server never had one to offer: %d', async (_, answer) => {
+    gets = [answer];
     hear();
     await seen.until(() => asked === 1, 'the question');
     await pass();

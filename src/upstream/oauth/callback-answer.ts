@@ -15,14 +15,14 @@ type Expected = Pick<SignInPlace, 'issuer' | 'answersWithIssuer'> & Pick<CodeExc
  * its outcome. Compared as plain text, as the attempt recorded it; openid-client checks once more.
  */
 export function checkCallback({ issuer, answersWithIssuer, state }: Expected, query: URLSearchParams): void {
-  if (!isJust(query.getAll('state'), state)) throw new OAuthRefusal(STATE_MISMATCH);
+  if (!isJust(query.getAll('state'), state)) throw new OAuthRefusal(STATE_MISMATCH, true);
   const issuers = query.getAll('iss');
   const isMissing = issuers.length === 0;
-  if (isMissing ? answersWithIssuer : !isJust(issuers, issuer)) throw new OAuthRefusal(ISSUER_MISMATCH);
+  if (isMissing ? answersWithIssuer : !isJust(issuers, issuer)) throw new OAuthRefusal(ISSUER_MISMATCH, true);
   const error = query.get('error');
-  if (error !== null && error !== '') throw new OAuthRefusal(errorWord(error));
+  if (error !== null && error !== '') throw new OAuthRefusal(errorWord(error), true);
   const codes = query.getAll('code');
-  if (codes.length !== 1 || codes[0] === '') throw new OAuthRefusal(INVALID_ANSWER);
+  if (codes.length !== 1 || codes[0] === '') throw new OAuthRefusal(INVALID_ANSWER, true);
 }
 
 const isJust = (values: readonly string[], wanted: string): boolean => values.length === 1 && values[0] === wanted;

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { UpstreamServer } from '../../catalog/upstream-server.ts';
-import type { SignInPlace } from '../../credential/authorization-server.ts';
+import type { AuthorizationServers, SignInPlace } from '../../credential/authorization-server.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { ProxyError } from '../../shared/errors.ts';
 import { describeError, type Logger } from '../../shared/logger.ts';
@@ -30,12 +30,7 @@ export interface DiscoverDeps {
   readonly logger: Logger;
 }
 
-export type Discover = (
-  server: UpstreamServer,
-  challenge: string | undefined,
-  signal: AbortSignal,
-  isAgain?: boolean,
-) => Promise<SignInPlace>;
+export type Discover = AuthorizationServers['discover'];
 
 type Known = { readonly until: number } & ({ readonly place: SignInPlace } | { readonly failure: ProxyError });
 
@@ -81,8 +76,8 @@ export function createDiscover({ fetch, clock, mayUseHttp, logger }: DiscoverDep
       return place;
     } catch (error) {
       if (error instanceof ProxyError) known.set(key, { until: clock.now() + FAILED_FOR_MS, failure: error });
-      const { tenantId, id: serverId } = server;
-      logger.warn({ tenantId, serverId, error: describeError(error) }, 'sign-in not discovered');
+      const { tenantId, id: serverId, name } = server;
+      logger.warn({ tenantId, serverId, server: name, error: describeError(error) }, 'sign-in not discovered');
       throw error;
     }
   }

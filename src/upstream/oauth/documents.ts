@@ -52,13 +52,18 @@ export function createDocumentReader(fetch: OAuthFetch, signal: AbortSignal): Re
 function judge({ status, body }: OAuthAnswer): Reading {
   if (status >= 300 && status < 400) return { kind: 'missing', why: 'a redirect, which is not followed' };
   if (status !== 200) return { kind: PASSING.has(status) ? 'unavailable' : 'missing', why: `HTTP ${status}` };
+  const json = readJsonObject(body);
+  return json === undefined ? { kind: 'missing', why: 'no JSON object' } : { kind: 'document', json };
+}
+
+/** Undefined for every other text. */
+export function readJsonObject(text: string): JsonObject | undefined {
   try {
-    const json = JSON.parse(body) as unknown;
-    if (isJsonObject(json)) return { kind: 'document', json };
+    const json = JSON.parse(text) as unknown;
+    return isJsonObject(json) ? json : undefined;
   } catch {
-    // The parser's own error quotes the text.
+    return undefined; // the parser's own error quotes the text
   }
-  return { kind: 'missing', why: 'no JSON object' };
 }
 
 /** The texts of a list; undefined when there is no list. */

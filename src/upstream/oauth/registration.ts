@@ -1,18 +1,18 @@
 // Makes us known to an authorization server that lets anybody in (RFC 7591), or tells the admin what to
 // set where it does not.
-import type {
-  ClientAuthentication,
-  OAuthClient,
-  Registration,
-  RegistrationRequest,
-  SignInPlace,
+import {
+  type ClientAuthentication,
+  type OAuthClient,
+  OAuthUnavailable,
+  type Registration,
+  type RegistrationRequest,
+  type SignInPlace,
 } from '../../credential/authorization-server.ts';
-import { OAuthUnavailable } from '../../credential/authorization-server.ts';
 import { ProxyError } from '../../shared/errors.ts';
 import { Secret } from '../../shared/secret.ts';
-import { isJsonObject, type JsonObject } from '../../wire/reply.ts';
+import type { JsonObject } from '../../wire/reply.ts';
 import { retryAfterMs } from '../http-errors.ts';
-import { readText } from './documents.ts';
+import { readJsonObject, readText } from './documents.ts';
 import { translateError } from './errors.ts';
 import type { OAuthAnswer } from './oauth-fetch.ts';
 import type { EndpointDeps } from './token-request.ts';
@@ -72,21 +72,12 @@ function readRegistration(answer: OAuthAnswer, asked: Method, now: number): Regi
       retryAfterMs(answer.headers.get('retry-after') ?? undefined, now),
     );
   if (status !== 200 && status !== 201) throw notLetIn(`refused the registration (HTTP ${status})`);
-  const said = parse(answer.body);
+  const said = readJsonObject(answer.body);
   const clientId = readText(said?.['client_id']);
   if (said === undefined || clientId === undefined) throw notLetIn('gave no client id');
   const secret = readText(said['client_secret']);
   const client: OAuthClient = { clientId, authentication: authenticationIn(said, secret, asked) };
   return { client, secretExpiresAt: secret === undefined ? undefined : readExpiry(said['client_secret_expires_at']) };
-}
-
-function parse(body: string): JsonObject | undefined {
-  try {
-    const json = JSON.parse(body) as unknown;
-    return isJsonObject(json) ? json : undefined;
-  } catch {
-    return undefined; // the parser's own error quotes the text
-  }
 }
 
 /** The server may have chosen otherwise than asked (RFC 7591 §3.2.1). */

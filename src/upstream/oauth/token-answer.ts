@@ -3,7 +3,7 @@
 import { OAuthRefusal, OAuthUnavailable } from '../../credential/authorization-server.ts';
 import { isJsonObject, type JsonObject } from '../../wire/reply.ts';
 import { retryAfterMs } from '../http-errors.ts';
-import { readText } from './documents.ts';
+import { readJsonObject, readText } from './documents.ts';
 import { errorWord, INVALID_ANSWER, UNKNOWN_ERROR } from './errors.ts';
 import type { OAuthAnswer } from './oauth-fetch.ts';
 
@@ -53,12 +53,8 @@ export function failureOf(answer: OAuthAnswer, now: number): OAuthRefusal | OAut
 
 /** JSON or a form, whatever the content type says, if it says one. */
 function parseBody(body: string): JsonObject | undefined {
-  try {
-    const json = JSON.parse(body) as unknown;
-    return isJsonObject(json) ? json : undefined;
-  } catch {
-    // The parser's own error quotes the text.
-  }
+  const json = readJsonObject(body);
+  if (json !== undefined) return json;
   const form = /^[\w.-]{1,64}=[^<>\s]*$/.test(body.trim()) ? new URLSearchParams(body.trim()) : undefined;
   return form?.has('access_token') === true || form?.has('error') === true ? Object.fromEntries(form) : undefined;
 }

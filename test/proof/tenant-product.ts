@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listen, readBody } from '../support/upstreams/listener.ts';
 
-export interface Product {
+export interface TenantProduct {
   readonly verifyUrl: string;
   readonly key: string;
   close(): Promise<void>;
@@ -13,7 +13,7 @@ const KEY = 'key-of-the-product';
 const COOKIE = /(?:^|; )product_session=([^;]+)/;
 
 /** `proxyUrl`: where its back end reaches the proxy. */
-export async function startProduct(proxyUrl: string): Promise<Product> {
+export async function startTenantProduct(proxyUrl: string): Promise<TenantProduct> {
   const listener = await listen((req, res) => {
     serve(req, res, proxyUrl).catch(() => res.destroy());
   });

@@ -1,5 +1,5 @@
 // The ticket_mismatches table: wrong people at a link, counted for all nodes; it goes with the ticket.
-import type { TicketMismatchStore } from '../identity/browser-mismatch-store.ts';
+import type { TicketMismatchStore } from '../identity/ticket-mismatch-store.ts';
 import type { Database } from './database.ts';
 
 export function createTicketMismatchStore(database: Database): TicketMismatchStore {
