@@ -33,12 +33,24 @@ async function keep(dataDir: string, name: string, make: () => string): Promise<
   }
 }
 
+const TENANTS_AT_ONCE = 500;
+
 export const DEFAULT_TENANT = parseTenantId('default') as TenantId;
 
 /** Makes the tenant when it is not there. */
 export async function ensureTenant(tenants: TenantStore, id: TenantId): Promise<void> {
   if ((await tenants.find(id)) !== undefined) return;
   await tenants.create({ id, name: id, signIn: { mode: 'link' }, gatedDefault: false, limits: {} });
+}
+
+/** Whether there is a tenant where the link alone says who a person is. */
+export async function hasLinkTenant(tenants: Pick<TenantStore, 'list'>): Promise<boolean> {
+  for (let after: string | undefined; ; ) {
+    const { items, next } = await tenants.list(after, TENANTS_AT_ONCE);
+    if (items.some(({ signIn }) => signIn.mode === 'link')) return true;
+    if (next === undefined) return false;
+    after = next;
+  }
 }
 
 /** The first agent key, which may act for anyone of the tenant; undefined when the tenant has one already. */

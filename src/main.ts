@@ -7,7 +7,14 @@ import type { App } from './app-options.ts';
 import { type OperatorFile, parseOperatorFile } from './catalog/operator-file.ts';
 import { watchOperatorFile } from './catalog/operator-file-watch.ts';
 import { type Config, ConfigError, parseConfig } from './config.ts';
-import { DEFAULT_TENANT, ensureTenant, firstAgentKey, keepAdminKey, keepMasterKey } from './installation.ts';
+import {
+  DEFAULT_TENANT,
+  ensureTenant,
+  firstAgentKey,
+  hasLinkTenant,
+  keepAdminKey,
+  keepMasterKey,
+} from './installation.ts';
 import { systemClock } from './shared/clock.ts';
 import { Lifecycle } from './shared/lifecycle.ts';
 import { createLogger, describeError, type Logger } from './shared/logger.ts';
@@ -20,8 +27,6 @@ import { createTenantStore } from './store/tenants.ts';
 import { tryPort } from './try-port.ts';
 import { welcomeText } from './welcome.ts';
 
-/** Of those that are looked through at the start. */
-const TENANTS_AT_ONCE = 500;
 const USAGE = 'usage: keybearer [serve|migrate]';
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
   .version;
@@ -78,20 +83,15 @@ async function ensureFileTenant(url: string, file: OperatorFile | undefined, log
   }
 }
 
-async function hasLinkTenant(url: string, logger: Logger): Promise<boolean> {
+async function warnOfLinks(url: string, logger: Logger): Promise<void> {
   const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
   try {
-    const tenants = createTenantStore(database);
-    let after: string | undefined;
-    do {
-      const { items, next } = await tenants.list(after, TENANTS_AT_ONCE);
-      if (items.some(({ signIn }) => signIn.mode === 'link')) return true;
-      after = next;
-    } while (after !== undefined);
-    return false;
+    if (!(await hasLinkTenant(createTenantStore(database)))) return;
   } finally {
     await database.close();
   }
+  logger.warn(LINK_ALONE_REFUSED);
+  process.stderr.write(`${LINK_ALONE_REFUSED}\n`);
 }
 
 async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<void> {
@@ -146,10 +146,7 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
   process.stderr.write(
     `\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`,
   );
-  if (!app.linkSignInAllowed && (await hasLinkTenant(databaseUrl, logger))) {
-    logger.warn(LINK_ALONE_REFUSED);
-    process.stderr.write(`${LINK_ALONE_REFUSED}\n`);
-  }
+  if (!app.linkSignInAllowed) await warnOfLinks(databaseUrl, logger);
 }
 
 /** First signal: stop in order. Second: end at once. */

@@ -14,12 +14,11 @@ const kept = z.strictObject({ sealed: z.literal(true) });
 const secretText = z.union([z.string().min(1).max(4096), kept], {
   error: 'must be text, or { "sealed": true } to keep what is stored',
 });
-/** It is sent as a bearer token, and guessed by whoever likes. */
-const keyText = z.union([z.string().regex(/^[\x21-\x7e]{16,4096}$/), kept], {
-  error: ({ input }) =>
-    input === undefined
-      ? 'is needed'
-      : 'must be 16 to 4096 visible ASCII characters without blanks, or { "sealed": true } to keep what is stored',
+const KEY_RULE =
+  'must be 16 to 4096 visible ASCII characters without blanks, or { "sealed": true } to keep what is stored';
+/** The product sends it as a bearer token, and whoever likes may guess it. */
+const keyText = z.union([z.string().regex(/^[\x21-\x7e]{16,4096}$/, KEY_RULE), kept], {
+  error: ({ input }) => (input === undefined ? 'is needed' : KEY_RULE),
 });
 
 export const signInSchema = z.discriminatedUnion('mode', [

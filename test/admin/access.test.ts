@@ -183,3 +183,35 @@ describe('requests that are not well-formed', () => {
     expect(api.log).toHaveLength(1);
   });
 });
+
+describe('what is not there', () => {
+  it('is named to whoever may see the tenant', async () => {
+    await using api = await openAdminApi();
+    const key = await api.tenant('acme');
+    await api.send('PUT', '/tenants/acme/servers/notes', {
+      url: 'https://notes.example/mcp',
+      credential: { kind: 'secret' },
+    });
+    for (const [method, path, detail] of [
+      ['GET', '/tenants/acme/servers/none', 'There is no server "none" in this tenant.'],
+      ['DELETE', '/tenants/acme/servers/none', 'There is no server "none" in this tenant.'],
+      [
+        'DELETE',
+        '/tenants/acme/servers/notes/credentials/bob',
+        'There is no credential of "bob" for the server "notes".',
+      ],
+      ['DELETE', '/tenants/acme/keys/none', 'There is no key with this id in this tenant.'],
+      ['DELETE', '/tenants/acme/issuers?issuer=none', 'There is no such issuer in this tenant.'],
+      ['DELETE', '/tenants/acme/connections/none', 'There is no such connection on this node.'],
+      ['GET', '/tenant/acme', 'There is no such route; see /admin/v1/openapi.json.'],
+    ] as const) {
+      const reply = await api.send(method, path, undefined, { key });
+      expect([reply.status, reply.json['detail']]).toEqual([404, detail]);
+    }
+    const byOperator = await api.send('GET', '/tenants/gamma');
+    expect([byOperator.status, byOperator.json['detail']]).toEqual([404, 'There is no tenant "gamma".']);
+    expect((await api.send('DELETE', '/tenants/gamma')).json['detail']).toBe('There is no tenant "gamma".');
+    const byOther = await api.send('GET', '/tenants/gamma/servers/none', undefined, { key });
+    expect(byOther.json['detail']).toBe('There is no such thing here.');
+  });
+});

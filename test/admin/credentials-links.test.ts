@@ -218,6 +218,18 @@ describe('connect links', () => {
     expect([reply.status, problemsOf(reply)]).toEqual([422, [at]]);
   });
 
+  it('are not made where the page would refuse whoever opens them', async () => {
+    await using api = await anApi();
+    Object.assign(api.deps, { linkSignInAllowed: () => false });
+    const refused = await api.send('POST', path, { principal: 'alice' });
+    expect(refused.status).toBe(409);
+    expect(refused.json['detail']).toContain('set "signIn" of the tenant to mode oidc or handoff');
+    expect(api.ticketRows.rows).toEqual([]);
+    const signIn = { mode: 'handoff', verifyUrl: 'https://app.example/verify', key: 'key-of-the-product' };
+    await api.send('PATCH', '/tenants/acme', { signIn });
+    expect((await api.send('POST', path, { principal: 'alice' })).status).toBe(201);
+  });
+
   it('say when there is nothing to sign in to, and when too many are open', async () => {
     await using api = await anApi();
     await api.send('PUT', notes('alice'), { secret: 'x' });

@@ -1,66 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
-import { createCredentialBroker } from '../../src/credential/broker.ts';
-import { type Credential, type Owner, ownerKey } from '../../src/credential/credential.ts';
-import { credentialKey, type StoredCredential } from '../../src/credential/credential-store.ts';
-import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
-import { createKeptCredentials } from '../../src/credential/kept-credentials.ts';
-import { createTickets } from '../../src/credential/tickets.ts';
+import { type Credential } from '../../src/credential/credential.ts';
 import { CredentialRefusedError, SignInRequiredError } from '../../src/shared/errors.ts';
-import type { ServerId, TenantId } from '../../src/shared/id.ts';
-import { createLogger } from '../../src/shared/logger.ts';
-import { AChangeFeed } from '../support/a-change-feed.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { aPrincipal, aServer, aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from './in-memory.ts';
-
-const server = aServer();
-const shared = aServer({ credential: { kind: 'secret', owner: 'tenant' } }, { name: 'shared' });
-const open = aServer({ credential: undefined }, { name: 'open' });
-const [anna, ben] = [aPrincipal('anna'), aPrincipal('ben')];
-const ofAnna: Owner = { kind: 'principal', principalId: anna };
-
-/** Counts what is read, and lets a test stop a read in the middle. */
-class WatchedCredentials extends InMemoryCredentials {
-  finds = 0;
-  comparisons = 0;
-  held: (() => void) | undefined;
-  holds = false;
-
-  override async find(tenantId: TenantId, serverId: ServerId, owner: string): Promise<StoredCredential | undefined> {
-    this.finds++;
-    const row = await super.find(tenantId, serverId, owner);
-    if (this.holds) await new Promise<void>((resolve) => (this.held = resolve));
-    return row;
-  }
-
-  override async versions(
-    keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[] = [],
-  ): Promise<ReadonlyMap<string, string>> {
-    this.comparisons++;
-    const wanted = new Set(keys.map(credentialKey));
-    return new Map(
-      this.rows.filter((row) => wanted.has(credentialKey(row))).map((row) => [credentialKey(row), row.version]),
-    );
-  }
-}
-
-function aBench() {
-  const [clock, vault, changes] = [new FakeClock(), aVault(), new AChangeFeed()];
-  const [credentials, ticketRows] = [new WatchedCredentials(), new InMemoryTickets()];
-  const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
-  const kept = createKeptCredentials({ credentials, vault, changes, logger: createLogger('silent') });
-  // Nothing here is a grant; renewer.test.ts and grants.test.ts are about those.
-  const renewer = { renew: () => Promise.reject(new Error('a pasted key is never renewed')) };
-  const broker = createCredentialBroker({ kept, renewer, tickets, clock });
-  const keeper = createSecretKeeper({ vault, credentials, clock });
-  const notice = (of: UpstreamServer, owner: Owner): void =>
-    changes.say({ kind: 'credentials', tenantId: of.tenantId, serverId: of.id, owner: ownerKey(owner) });
-  return { broker, kept, credentials, changes, ticketRows, keeper, notice };
-}
-
-const secretOf = (credential: Credential | undefined): string | undefined =>
-  credential?.kind === 'static' ? credential.secret.reveal() : credential?.kind;
-const settled = (): Promise<void> => new Promise(setImmediate);
+import { aBench, anna, ben, ofAnna, open, secretOf, server, settled, shared } from './broker-bench.ts';
+import { aPrincipal, aServer, aTenantId } from './in-memory.ts';
 
 describe('finding a credential', () => {
   it("B223: gives each person their own, and nobody another's", async () => {
@@ -190,44 +132,6 @@ describe('a change', () => {
   });
 });
 
-describe('a comparison after lost notices', () => {
-  it('B259: drops what is outdated, also that there was none, and keeps the rest', async () => {
-    const { broker, keeper, credentials, changes } = aBench();
-    const carl = aPrincipal('carl');
-    await keeper.keep(server, ofAnna, 'old');
-    await keeper.keep(server, { kind: 'principal', principalId: carl }, 'same');
-    for (const principal of [anna, ben, carl]) await broker.find(server, principal);
-    await keeper.keep(server, ofAnna, 'new');
-    await keeper.keep(server, { kind: 'principal', principalId: ben }, 'first');
-    changes.say({ kind: 'resync' });
-    await settled();
-    expect(credentials.comparisons).toBe(1);
-    expect(secretOf(await broker.find(server, anna))).toBe('new');
-    expect(secretOf(await broker.find(server, ben))).toBe('first');
-    expect(credentials.finds).toBe(5);
-    expect(secretOf(await broker.find(server, carl))).toBe('same');
-    expect(credentials.finds).toBe(5);
-  });
-
-  it('drops what was removed', async () => {
-    const { broker, keeper, changes } = aBench();
-    await keeper.keep(server, ofAnna, 'old');
-    await broker.find(server, anna);
-    await keeper.remove(server.tenantId, server.id, ofAnna);
-    changes.say({ kind: 'resync' });
-    await settled();
-    expect(await broker.find(server, anna)).toBeUndefined();
-  });
-
-  it('asks in parts, however much is remembered', async () => {
-    const { broker, credentials, changes } = aBench();
-    await Promise.all(Array.from({ length: 2_500 }, async (_, n) => broker.find(server, aPrincipal(`p${n}`))));
-    changes.say({ kind: 'resync' });
-    await settled();
-    expect(credentials.comparisons).toBe(3);
-  });
-});
-
 describe('a refused credential', () => {
   it('B037, B221: is followed by a newer one from the database, and by that only', async () => {
     const { broker, keeper } = aBench();
@@ -271,19 +175,9 @@ describe('a refused credential', () => {
     });
     expect(await broker.askSignIn(open, anna)).toMatchObject({
       code: 'upstream_unavailable',
-      message:
-        'open wants a sign-in or a key: register it with "credential": { "kind": "oauth" } (or "secret").',
+      message: 'open wants a sign-in or a key: register it with "credential": { "kind": "oauth" } (or "secret").',
     });
     expect(ticketRows.rows).toEqual([]);
-  });
-
-  it('that the tenant has set is not called missing', async () => {
-    const { broker, keeper } = aBench();
-    await keeper.keep(shared, { kind: 'tenant' }, 'key-of-all');
-    await broker.find(shared, anna);
-    expect((await broker.askSignIn(shared, anna)).message).toBe(
-      'shared does not take the key that is kept; an admin has to set another with PUT …/servers/shared/credential.',
-    );
   });
 });
 

@@ -136,6 +136,19 @@ describe('a sign-in that ends', () => {
     expect(bench.as.exchanges).toHaveLength(1);
   });
 
+  it('by a refusal is told to the operator: the code, the tenant and the server, nothing else', async () => {
+    const { bench } = aFlow();
+    bench.as.onExchange = () => Promise.reject(new OAuthRefusal('unauthorized_client'));
+    await bench.comeBack(await bench.begin());
+    expect(bench.log.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ level: 'warn', tenantId: 'acme', server: 'notes', code: 'unauthorized_client' }),
+    ]);
+    const quiet = aFlow().bench;
+    quiet.as.onExchange = () => Promise.reject(new OAuthRefusal('access_denied', true));
+    await quiet.comeBack(await quiet.begin());
+    expect(quiet.log, "what a browser brings is nobody's fault").toEqual([]);
+  });
+
   it('by a fault of our own fails too, and says no more than that', async () => {
     const { bench, stores } = aFlow();
     bench.as.onExchange = () => Promise.reject(new TypeError('secret c'));

@@ -55,10 +55,12 @@ export function aGrantsBench() {
   const usual = (): Promise<TokenSet> =>
     Promise.resolve(tokens(`access-${refreshes.length + 1}`, { refreshToken: `refresh-${refreshes.length + 1}` }));
   const isRegistered = { value: true };
+  /** Lines of every node. */
+  const log: string[] = [];
 
   const node = () => {
     const changes = new AChangeFeed();
-    const logger = createLogger('silent');
+    const logger = createLogger('info', { write: (line) => void log.push(line) });
     const kept = createKeptCredentials({ credentials, vault, changes, logger });
     const keeper = createGrantKeeper({ vault, credentials });
     const clients = {
@@ -119,6 +121,7 @@ export function aGrantsBench() {
     renewals,
     ticketRows,
     refreshes,
+    log,
     answers,
     forgotten,
     discarded,

@@ -1,7 +1,7 @@
 // What a renewal goes through between nodes, databases and people: nothing is lost, nobody is held up.
 import { describe, expect, it } from 'vitest';
 import { bindingOf } from '../../src/catalog/binding.ts';
-import { OAuthRefusal } from '../../src/credential/authorization-server.ts';
+import { OAuthRefusal, OAuthUnavailable } from '../../src/credential/authorization-server.ts';
 import { aGrant, aGrantsBench, anna, ofAnna, server, settled, tokens, valueOf } from './grants-bench.ts';
 
 const key = { tenantId: server.tenantId, serverId: server.id, owner: 'p:anna' };
@@ -106,5 +106,23 @@ describe('a renewal', () => {
     const signedInAt = bench.clock.now();
     bench.clock.advance(301_000);
     expect(await bench.broker.find(server, anna)).toMatchObject({ version: '2', signInId: 'first', signedInAt });
+  });
+
+  it('that fails for the same reason again and again is told to the operator once', async () => {
+    const bench = aGrantsBench();
+    await bench.signIn({ lifeMs: 300_000 });
+    bench.clock.advance(301_000);
+    const down = () => Promise.reject(new OAuthUnavailable('no answer'));
+    const unknown = () => Promise.reject(new OAuthRefusal('temporarily_unavailable'));
+    bench.answers.push(down, down, down, unknown);
+    for (let n = 0; n < 4; n++) {
+      await Promise.resolve(bench.broker.find(server, anna)).catch(() => undefined);
+      bench.clock.advance(60_000);
+    }
+    expect(bench.refreshes).toHaveLength(4);
+    expect(bench.log.map((line) => (JSON.parse(line) as { why?: string }).why)).toEqual([
+      'no answer',
+      'temporarily_unavailable',
+    ]);
   });
 });

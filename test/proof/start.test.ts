@@ -1,5 +1,7 @@
 // The product as a user starts it: one command, an embedded database, three public servers, unmodified clients.
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -79,6 +81,23 @@ const isServer = ({ command }: Running): boolean => SERVERS.some((name) => comma
 async function expectGone(processes: readonly Running[]): Promise<void> {
   await expect.poll(() => stillRunning(processes), { timeout: ORPHANS_MS, interval: 100 }).toEqual([]);
 }
+
+describe('a start that cannot succeed', () => {
+  it('says that the port is taken before it starts a database', async () => {
+    const listener = createServer();
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    const { port } = listener.address() as AddressInfo;
+    const dataDir = join(directory, 'never');
+    try {
+      await expect(startProduct({ KEYBEARER_DATA_DIR: dataDir, PORT: String(port) })).rejects.toThrow(
+        `Something listens on port ${port} already; choose another with PORT=`,
+      );
+    } finally {
+      await new Promise((resolve) => listener.close(resolve));
+    }
+    expect(existsSync(dataDir)).toBe(false);
+  }, 40_000);
+});
 
 describe('the first start', () => {
   it('prints an admin key and an agent key', async () => {

@@ -128,7 +128,12 @@ describe('waiting for the person', () => {
     const waiting = connect(aCaller(), server, call, signal);
     await settled();
     clock.advance(120_000);
-    expect(await waiting).toMatchObject({ result: { structuredContent: { status: 'sign_in_required' } } });
+    expect(await waiting).toMatchObject({
+      result: {
+        content: [{ text: expect.stringContaining('The wait is over, and nobody has signed in to notes. Ask the') }],
+        structuredContent: { status: 'sign_in_required' },
+      },
+    });
     expect([timersLeft(), waits.size]).toEqual([0, 0]);
   });
 

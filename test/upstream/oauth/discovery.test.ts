@@ -66,6 +66,7 @@ describe('one discovery', () => {
     const error = await failureOf(bench.discover(challenge, { path: '/team/mcp?key=canary' }));
     expect(bench.lines).toHaveLength(1);
     expect(bench.lines[0]).toContain('sign-in not discovered');
+    expect(bench.lines[0]).toMatch(/"server":"\w+"/);
     expect(u.heard).toContain('canary');
     expect(bench.lines[0]).not.toContain('canary');
     expect(printed(error)).not.toContain('canary');
