@@ -15,7 +15,7 @@ it.each([
   ['the key is not taken', keyed({ kind: 'secret', owner: 'tenant' }), true, `set another with ${PUT}`],
   [
     'the token of the proxy is not taken',
-    keyed({ kind: 'client_credentials', clientId: 'us' }),
+    keyed({ kind: 'client_credentials', owner: 'tenant', oauth: { clientId: 'us', clientSecret: 's' } }),
     true,
     'its "credential"',
   ],
