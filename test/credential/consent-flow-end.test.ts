@@ -141,7 +141,7 @@ describe('a sign-in that ends', () => {
     bench.as.onExchange = () => Promise.reject(new OAuthRefusal('unauthorized_client'));
     await bench.comeBack(await bench.begin());
     expect(bench.log.map((line) => JSON.parse(line) as object)).toEqual([
-      expect.objectContaining({ level: 'warn', tenantId: 'acme', server: 'notes', code: 'unauthorized_client' }),
+      expect.objectContaining({ level: 40, tenantId: 'acme', server: 'notes', code: 'unauthorized_client' }),
     ]);
     const quiet = aFlow().bench;
     quiet.as.onExchange = () => Promise.reject(new OAuthRefusal('access_denied', true));

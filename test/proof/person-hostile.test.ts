@@ -26,6 +26,8 @@ interface Hostile {
   readonly as: ScriptedAs;
   readonly mcp: GuardedMcp;
   readonly link: string;
+  /** A code that came back uses a link up, whatever became of it. */
+  anotherLink(): Promise<string>;
 }
 
 async function hostile(): Promise<Hostile> {
@@ -34,7 +36,8 @@ async function hostile(): Promise<Hostile> {
   const tenant = await scene.tenant({ notes: withOauth(mcp, {}, { title: MARKUP }) });
   await scene.app.adminOk('PATCH', `/tenants/${tenant.id}`, { name: MARKUP });
   front.toward(scene.app);
-  return { as, mcp, link: await linkFrom(await tenant.raw('rawLegacy', PRINCIPAL)) };
+  const anotherLink = async (): Promise<string> => linkFrom(await tenant.raw('rawLegacy', PRINCIPAL));
+  return { as, mcp, link: await anotherLink(), anotherLink };
 }
 
 /** A site of somebody else, with one page. */
@@ -85,7 +88,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
   });
 
   it('what an authorization server says about a refusal is shown nowhere, and its word for it does no harm (B165)', async () => {
-    const { as, link } = await hostile();
+    const { as, anotherLink } = await hostile();
     const ada = await people.somebody();
     const said = `${MARKUP} Call us at once!`;
     const answers: readonly JsonObject[] = [{ error: MARKUP }, { error: 'invalid_grant', error_description: said }];
@@ -98,7 +101,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
     as.once('token', async () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: said }));
     for (const [number, arrange] of ways.entries()) {
       arrange();
-      await ada.open(link);
+      await ada.open(await anotherLink());
       await ada.press('Go on to');
       await ada.sees('Not connected');
       expect(await harmIn(ada), `way ${number}`).toBeNull();

@@ -94,7 +94,7 @@ export function createDiscover({ fetch, clock, mayUseHttp, logger }: DiscoverDep
 }
 
 const tookTooLong = (): Error =>
-  new ProxyError('upstream_unavailable', 'Finding out how to sign in there took too long.');
+  new ProxyError('upstream_unavailable', 'Finding out how to sign in there took too long. Try again in a moment.');
 
 /** A challenge may be long, and is the server's to choose; its hash is short. */
 function keyOf({ tenantId, id, revision }: UpstreamServer, challenge: string | undefined): string {

@@ -54,7 +54,10 @@ export async function findProtectedResource(question: ResourceQuestion): Promise
       `The server describes the sign-in of another resource: ${asked.join(', ')}. If that is right, set "resource" in credential.oauth.`,
     );
   if (isUnavailable)
-    throw new ProxyError('upstream_unavailable', `The server does not say how to sign in now: ${asked.join(', ')}.`);
+    throw new ProxyError(
+      'upstream_unavailable',
+      `The server does not say how to sign in now: ${asked.join(', ')}. Try again in a moment.`,
+    );
   return { kind: 'none', asked };
 }
 

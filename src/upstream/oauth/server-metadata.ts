@@ -77,7 +77,7 @@ export async function findServerMetadata(question: MetadataQuestion): Promise<Me
   if (isUnavailable)
     throw new ProxyError(
       'upstream_unavailable',
-      `The authorization server does not give its metadata now: ${asked.join(', ')}.`,
+      `The authorization server does not give its metadata now: ${asked.join(', ')}. Try again in a moment.`,
     );
   return { kind: 'none', asked };
 }
