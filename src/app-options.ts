@@ -1,5 +1,6 @@
 // What the app is built from, and what it gives back.
 import type { OperatorFile } from './catalog/operator-file.ts';
+import type { Config } from './config.ts';
 import type { Clock } from './shared/clock.ts';
 import type { TenantId } from './shared/id.ts';
 import type { Logger } from './shared/logger.ts';
@@ -17,13 +18,8 @@ export interface AppOptions {
   };
   readonly masterKeys: readonly Secret[];
   readonly adminKey: Secret;
-  readonly egress: { readonly allow: readonly string[]; readonly allowHttp: boolean };
-  readonly limits: {
-    readonly idleTimeoutMs: number;
-    readonly listDeadlineMs: number;
-    readonly signInWaitMs: number;
-    readonly maxConnectionsPerTenant: number;
-  };
+  readonly egress: Config['egress'];
+  readonly limits: Config['limits'];
   readonly allowLinkSignIn: boolean;
   /** The operator's file as last read well; `App.refresh` says that it changed. */
   readonly operatorFile: () => OperatorFile | undefined;

@@ -9,6 +9,7 @@ import { ProxyError } from '../shared/errors.ts';
 import { type PrincipalId, parsePrincipalId } from '../shared/id.ts';
 import { describeError } from '../shared/logger.ts';
 import { Secret } from '../shared/secret.ts';
+import { withinTime } from '../shared/within-time.ts';
 import { parseBody } from './body.ts';
 import { readPage, toPage } from './page.ts';
 import type { AdminDeps, RegisteredServer } from './ports.ts';
@@ -91,17 +92,13 @@ async function importOr422(
   owner: Owner,
   tokens: TokenSet,
 ): Promise<{ readonly version: string }> {
-  const late = new AbortController();
-  const tooLate = new ProxyError('upstream_unavailable', 'The sign-in server was not found in time.');
-  const cancel = clock.after(IMPORT_MS, () => late.abort(tooLate));
+  const tooLate = (): Error => new ProxyError('upstream_unavailable', 'The sign-in server was not found in time.');
   try {
-    return await importGrant(server, owner, tokens, late.signal);
+    return await withinTime(clock, IMPORT_MS, tooLate, (signal) => importGrant(server, owner, tokens, signal));
   } catch (error) {
     if (error instanceof ProxyError && error.code === 'invalid_request') throw invalidAt('$.oauth', error.message);
     if (error instanceof OAuthUnavailable) throw new ProxyError('upstream_unavailable', error.message);
     throw error;
-  } finally {
-    cancel();
   }
 }
 

@@ -1,4 +1,5 @@
 // The part of a definition that says whose key is sent, of which kind, and where in the request it stands.
+import { AUTHORIZATION_PARAMS } from '../shared/authorization-params.ts';
 import { Secret } from '../shared/secret.ts';
 import {
   helpProblem,
@@ -40,23 +41,8 @@ const OAUTH_MEMBERS = [
   'allowMissingPkceMetadata',
 ];
 
-/** We write these into the authorization request ourselves; an override would undo PKCE, state or audience. */
-const OUR_PARAMS = new Set([
-  'client_id',
-  'client_secret',
-  'code',
-  'code_challenge',
-  'code_challenge_method',
-  'nonce',
-  'redirect_uri',
-  'request',
-  'request_uri',
-  'resource',
-  'response_mode',
-  'response_type',
-  'scope',
-  'state',
-]);
+/** An override would undo PKCE, state or audience; the last two belong to the token request and the answer. */
+const OUR_PARAMS: ReadonlySet<string> = new Set([...AUTHORIZATION_PARAMS, 'client_secret', 'code']);
 
 export function readCredential(root: Shape, transport: TransportKind | undefined): CredentialSpec | undefined {
   const shape = root.member('credential');

@@ -6,6 +6,7 @@ import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { randomId } from '../shared/id.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
+import { withinTime } from '../shared/within-time.ts';
 import {
   type AuthorizationServers,
   type ClientAuthentication,
@@ -84,14 +85,9 @@ export function createClients({ store, vault, keys, authorizationServers, public
     (client.secretExpiresAt === undefined || client.secretExpiresAt - clock.now() > ENDS_SOON_MS);
 
   const registerInTime = async (place: SignInPlace, request: RegistrationRequest): Promise<Registration> => {
-    const late = new AbortController();
-    const reason = new OAuthUnavailable('The authorization server did not answer the registration in time.');
-    const cancel = clock.after(REGISTER_MS, () => late.abort(reason));
-    try {
-      return await authorizationServers.register(place, request, late.signal);
-    } finally {
-      cancel();
-    }
+    const tooLate = (): Error =>
+      new OAuthUnavailable('The authorization server did not answer the registration in time.');
+    return withinTime(clock, REGISTER_MS, tooLate, (signal) => authorizationServers.register(place, request, signal));
   };
 
   const registerNow = async (server: UpstreamServer, place: SignInPlace, key: ClientKey) => {

@@ -9,6 +9,7 @@ import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { randomId, type ServerId, type TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
+import { withinTime } from '../shared/within-time.ts';
 import type { AttemptStore, StoredAttempt } from './attempt-store.ts';
 import {
   type AuthorizationServers,
@@ -76,16 +77,11 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     const { verifier, state, redirectUri, clientId, scopes, place } = JSON.parse(text.reveal()) as Sealed;
     const client = await clients.known(server, place, clientId);
     if (client === undefined) return failed('The registration of this proxy changed meanwhile. Try again.');
-    const late = new AbortController();
-    const cancel = clock.after(EXCHANGE_MS, () =>
-      late.abort(new OAuthUnavailable('the code was not exchanged in time')),
-    );
+    const tooLate = (): Error => new OAuthUnavailable('the code was not exchanged in time');
+    const answer = { redirectUri, query, state, verifier };
     try {
-      const tokens = await authorizationServers.exchange(
-        place,
-        client,
-        { redirectUri, query, state, verifier },
-        late.signal,
+      const tokens = await withinTime(clock, EXCHANGE_MS, tooLate, (signal) =>
+        authorizationServers.exchange(place, client, answer, signal),
       );
       const thisTime = { signInId: randomId(12), signedInAt: clock.now() };
       const base = { refreshToken: undefined, scopes: union(scopes, tokens.scopes ?? []), clientId, ...thisTime };
@@ -109,8 +105,6 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
       const end = endOf(error);
       if (end === undefined) throw error;
       return end;
-    } finally {
-      cancel();
     }
   };
 

@@ -5,6 +5,7 @@ import type { Change } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { Secret } from '../shared/secret.ts';
+import { withinTime } from '../shared/within-time.ts';
 import { type AuthorizationServers, type OAuthClient, OAuthUnavailable } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
@@ -44,13 +45,10 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
     token: Secret,
     hint: 'refresh_token' | 'access_token',
   ) => {
-    const late = new AbortController();
-    const cancel = clock.after(REVOKE_MS, () => late.abort(new OAuthUnavailable('not revoked in time')));
-    try {
-      await authorizationServers.revoke(grant.place, client, token, hint, late.signal);
-    } finally {
-      cancel();
-    }
+    const tooLate = (): Error => new OAuthUnavailable('not revoked in time');
+    await withinTime(clock, REVOKE_MS, tooLate, (signal) =>
+      authorizationServers.revoke(grant.place, client, token, hint, signal),
+    );
   };
 
   const revoke = async (

@@ -8,6 +8,7 @@ import { ProxyError } from '../shared/errors.ts';
 import { randomId, type ServerId } from '../shared/id.ts';
 import { describeError } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
+import { withinTime } from '../shared/within-time.ts';
 import { OAuthRefusal, OAuthUnavailable } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
@@ -141,12 +142,9 @@ export function createRenewer(deps: RenewerDeps): Renewer {
   const tryNow = async (job: Job, state: RenewalState): Promise<Tried> => {
     const { server, owner, outdated } = job;
     const grant = outdated?.content.kind === 'grant' ? outdated.content.grant : undefined;
-    const late = new AbortController();
-    const cancel = clock.after(REQUEST_MS, () =>
-      late.abort(new OAuthUnavailable('the sign-in server did not answer in time')),
-    );
+    const tooLate = (): Error => new OAuthUnavailable('the sign-in server did not answer in time');
     try {
-      const next = await obtain(server, owner, grant, late.signal);
+      const next = await withinTime(clock, REQUEST_MS, tooLate, (signal) => obtain(server, owner, grant, signal));
       // Nothing to renew it with, and refused: it has ended.
       if (next === undefined)
         return { renewed: { kind: 'over' }, state: { ...state, spent: job.because === 'refused' || state.spent } };
@@ -174,8 +172,6 @@ export function createRenewer(deps: RenewerDeps): Renewer {
       if (theirs !== undefined)
         return { renewed: { kind: 'renewed', opened: theirs }, state: { ...FRESH, version: theirs.version } };
       return verdict;
-    } finally {
-      cancel();
     }
   };
 

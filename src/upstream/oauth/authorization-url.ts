@@ -1,24 +1,12 @@
 // Where the browser is sent (RFC 6749 §4.1.1), with PKCE and the resource always.
 import { calculatePKCECodeChallenge } from 'openid-client';
 import type { AuthorizationRequest, OAuthClient, SignInPlace } from '../../credential/authorization-server.ts';
+import { AUTHORIZATION_PARAMS } from '../../shared/authorization-params.ts';
 import { addressProblem, type MayUseHttp } from './address.ts';
 import { unsafe } from './server-metadata.ts';
 
 /** Written by us or by nobody: whoever could set them could undo PKCE, state or audience. */
-const OURS = [
-  'client_id',
-  'code_challenge',
-  'code_challenge_method',
-  'nonce',
-  'redirect_uri',
-  'request',
-  'request_uri',
-  'resource',
-  'response_mode',
-  'response_type',
-  'scope',
-  'state',
-];
+const OURS: ReadonlySet<string> = new Set(AUTHORIZATION_PARAMS);
 
 export async function buildAuthorizationUrl(
   place: Pick<SignInPlace, 'authorizationEndpoint' | 'resource'>,
@@ -27,7 +15,7 @@ export async function buildAuthorizationUrl(
   mayUseHttp: MayUseHttp,
 ): Promise<string> {
   return writeUrl(place.authorizationEndpoint, mayUseHttp, {
-    ...Object.fromEntries(Object.entries(extraParams).filter(([name]) => !OURS.includes(name))),
+    ...Object.fromEntries(Object.entries(extraParams).filter(([name]) => !OURS.has(name))),
     response_type: 'code',
     client_id: clientId,
     redirect_uri: redirectUri,

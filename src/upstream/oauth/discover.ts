@@ -9,6 +9,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { ProxyError } from '../../shared/errors.ts';
 import { describeError, type Logger } from '../../shared/logger.ts';
 import { SingleFlight } from '../../shared/single-flight.ts';
+import { withinTime } from '../../shared/within-time.ts';
 import type { MayUseHttp } from './address.ts';
 import { readChallenge } from './challenge.ts';
 import { createDocumentReader, withBudget } from './documents.ts';
@@ -58,14 +59,10 @@ export function createDiscover({ fetch, clock, mayUseHttp, logger }: DiscoverDep
 
   /** The work belongs to everybody who waits for it, so it has its own bound. */
   async function discover(server: UpstreamServer, challenge: string | undefined): Promise<SignInPlace> {
-    const stop = new AbortController();
-    const cancel = clock.after(DEADLINE_MS, () => stop.abort(tookTooLong()));
     try {
-      return await ask(server, challenge, stop.signal);
+      return await withinTime(clock, DEADLINE_MS, tookTooLong, (signal) => ask(server, challenge, signal));
     } catch (error) {
       throw asProxyError(error);
-    } finally {
-      cancel();
     }
   }
 

@@ -4,6 +4,7 @@ import type { ExportedJWKSCache } from 'openid-client';
 import type { IdentityProvider } from '../../identity/person-sign-in.ts';
 import { ProxyError } from '../../shared/errors.ts';
 import { SingleFlight } from '../../shared/single-flight.ts';
+import { withinTime } from '../../shared/within-time.ts';
 import { addressProblem, type MayUseHttp } from './address.ts';
 import type { Party } from './configuration.ts';
 import { createDocumentReader } from './documents.ts';
@@ -34,25 +35,20 @@ export function createProviders({ fetch, clock, mayUseHttp }: EndpointDeps & { m
   async function discover(issuer: string): Promise<Provider> {
     const problem = addressProblem(issuer, mayUseHttp);
     if (problem !== undefined) throw unsafe('issuer', problem);
-    const stop = new AbortController();
-    const cancel = clock.after(DEADLINE_MS, () => stop.abort(tookTooLong()));
-    try {
-      const read = createDocumentReader(fetch, stop.signal);
-      const found = await findServerMetadata({
+    const found = await withinTime(clock, DEADLINE_MS, tookTooLong, (signal) =>
+      findServerMetadata({
         addresses: [openIdAddress(issuer)],
         issuers: [issuer],
-        read,
+        read: createDocumentReader(fetch, signal),
         mayUseHttp,
-      });
-      if (found.kind === 'none')
-        throw new ProxyError(
-          'upstream_protocol',
-          `The identity provider ${new URL(issuer).host} publishes no metadata of its own: ${found.asked.join(', ')}.`,
-        );
-      return providerOf(found.metadata);
-    } finally {
-      cancel();
-    }
+      }),
+    );
+    if (found.kind === 'none')
+      throw new ProxyError(
+        'upstream_protocol',
+        `The identity provider ${new URL(issuer).host} publishes no metadata of its own: ${found.asked.join(', ')}.`,
+      );
+    return providerOf(found.metadata);
   }
 
   async function remember(key: string, issuer: string): Promise<Provider> {
