@@ -256,7 +256,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       issuersOf,
       isReady: async () =>
         !isStopping &&
-        (await database.query('SELECT 1').then(
+        (await database.ping().then(
           () => true,
           () => false,
         )),

@@ -27,7 +27,7 @@ export async function connectedOf(
   owner: string,
 ): Promise<readonly Connected[]> {
   const stored = await credentials.listOf(tenantId, owner);
-  const spent = await renewals.spentAmong(stored);
+  const spent = await renewals.spentAmong(tenantId, stored);
   return stored.map((one) => ({
     serverId: one.serverId,
     binding: one.binding,

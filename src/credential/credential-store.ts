@@ -52,7 +52,8 @@ export interface CredentialStore {
   ): Promise<{ items: readonly StoredCredential[]; next: string | undefined }>;
   /** Current versions of the asked keys, those that exist, by `credentialKey`. */
   versions(
-    keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[],
+    tenantId: TenantId,
+    keys: readonly { serverId: ServerId; owner: string }[],
   ): Promise<ReadonlyMap<string, string>>;
 }
 

@@ -68,12 +68,17 @@ export function createKeptCredentials({ credentials, vault, changes, logger }: K
   };
 
   const compareAll = async (): Promise<void> => {
-    const entries = [...kept.entries()];
-    for (let i = 0; i < entries.length; i += COMPARED_AT_ONCE) {
-      const part = entries.slice(i, i + COMPARED_AT_ONCE);
-      const current = await credentials.versions(part.map(([, entry]) => entry));
-      for (const [key, entry] of part) {
-        if (current.get(key) !== entry.opened?.version && kept.peek(key) === entry) kept.delete(key);
+    // No question goes beyond one tenant.
+    for (const [tenantId, entries] of byTenant(kept.entries())) {
+      for (let i = 0; i < entries.length; i += COMPARED_AT_ONCE) {
+        const part = entries.slice(i, i + COMPARED_AT_ONCE);
+        const current = await credentials.versions(
+          tenantId,
+          part.map(([, entry]) => entry),
+        );
+        for (const [key, entry] of part) {
+          if (current.get(key) !== entry.opened?.version && kept.peek(key) === entry) kept.delete(key);
+        }
       }
     }
   };
@@ -104,6 +109,17 @@ export function createKeptCredentials({ credentials, vault, changes, logger }: K
     open: (row) => open(vault, row),
     close: unsubscribe,
   };
+}
+
+function byTenant(entries: Iterable<readonly [string, Kept]>): ReadonlyMap<TenantId, (readonly [string, Kept])[]> {
+  const groups = new Map<TenantId, (readonly [string, Kept])[]>();
+  for (const entry of entries) {
+    const [, { tenantId }] = entry;
+    const group = groups.get(tenantId);
+    if (group === undefined) groups.set(tenantId, [entry]);
+    else group.push(entry);
+  }
+  return groups;
 }
 
 async function open(vault: Pick<Vault, 'open'>, row: StoredCredential): Promise<Opened> {

@@ -39,5 +39,8 @@ export interface RenewalStore {
     result: RenewalState & { readonly renewedAt: number | undefined },
   ): Promise<void>;
   /** Those of these versions that are known to be over, by `credentialKey`. */
-  spentAmong(versions: readonly (GrantKey & { readonly version: string })[]): Promise<ReadonlySet<string>>;
+  spentAmong(
+    tenantId: TenantId,
+    versions: readonly (Omit<GrantKey, 'tenantId'> & { readonly version: string })[],
+  ): Promise<ReadonlySet<string>>;
 }

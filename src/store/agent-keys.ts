@@ -2,6 +2,7 @@
 import type { AgentKey, AgentKeyStore } from '../identity/tenant-store.ts';
 import type { Database } from './database.ts';
 import { toTenantId } from './ids.ts';
+import { provenBy } from './scope.ts';
 
 interface AgentKeyRow {
   readonly tenant_id: string;
@@ -22,37 +23,39 @@ const COLUMNS =
 export function createAgentKeyStore(database: Database): AgentKeyStore {
   return {
     async list(tenantId) {
-      const rows = await database.query<AgentKeyRow>(
-        `SELECT ${COLUMNS} FROM agent_keys WHERE tenant_id = $1 ORDER BY created_at, id`,
-        [tenantId],
-      );
+      const rows = await database
+        .forTenant(tenantId)
+        .query<AgentKeyRow>(`SELECT ${COLUMNS} FROM agent_keys WHERE tenant_id = $1 ORDER BY created_at, id`, [
+          tenantId,
+        ]);
       return rows.map(toAgentKey);
     },
     async findByHash(keyHash) {
-      const [row] = await database.query<AgentKeyRow>(`SELECT ${COLUMNS} FROM agent_keys WHERE key_hash = $1`, [
-        keyHash,
-      ]);
+      const [row] = await database
+        .within(provenBy(keyHash))
+        .query<AgentKeyRow>(`SELECT ${COLUMNS} FROM agent_keys WHERE key_hash = $1`, [keyHash]);
       return row && toAgentKey(row);
     },
     async create(key) {
-      await database.query(`INSERT INTO agent_keys (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
-        key.tenantId,
-        key.id,
-        key.name,
-        key.keyHash,
-        key.principal,
-        key.mayActFor === '*',
-        key.mayActFor === '*' ? [] : key.mayActFor,
-        key.scopes,
-        key.expiresAt === undefined ? undefined : new Date(key.expiresAt),
-        new Date(key.createdAt),
-      ]);
+      const text = `INSERT INTO agent_keys (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+      await database
+        .forTenant(key.tenantId)
+        .query(text, [
+          key.tenantId,
+          key.id,
+          key.name,
+          key.keyHash,
+          key.principal,
+          key.mayActFor === '*',
+          key.mayActFor === '*' ? [] : key.mayActFor,
+          key.scopes,
+          key.expiresAt === undefined ? undefined : new Date(key.expiresAt),
+          new Date(key.createdAt),
+        ]);
     },
     async remove(tenantId, id) {
-      return (
-        (await database.query('DELETE FROM agent_keys WHERE tenant_id = $1 AND id = $2 RETURNING id', [tenantId, id]))
-          .length > 0
-      );
+      const text = 'DELETE FROM agent_keys WHERE tenant_id = $1 AND id = $2 RETURNING id';
+      return (await database.forTenant(tenantId).query(text, [tenantId, id])).length > 0;
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { BrowserSession, BrowserSessionStore } from '../identity/browser-session-store.ts';
 import type { Database } from './database.ts';
 import { toPrincipalId, toTenantId } from './ids.ts';
+import { provenBy } from './scope.ts';
 
 interface SessionRow {
   readonly tenant_id: string;
@@ -16,28 +17,31 @@ const COLUMNS = 'tenant_id, hash, principals, proof, expires_at';
 export function createBrowserSessionStore(database: Database): BrowserSessionStore {
   return {
     async create({ tenantId, hash, principals, proof, expiresAt }, now) {
-      // Sweeps on the way, so that old ones go without a job for it.
-      await database.query('DELETE FROM browser_sessions WHERE tenant_id = $1 AND expires_at <= $2', [
-        tenantId,
-        new Date(now),
-      ]);
-      await database.query(`INSERT INTO browser_sessions (${COLUMNS}) VALUES ($1, $2, $3, $4, $5)`, [
-        tenantId,
-        hash,
-        principals,
-        proof,
-        new Date(expiresAt),
-      ]);
+      await database.forTenant(tenantId).transaction(async (rows) => {
+        // Sweeps on the way, so that old ones go without a job for it.
+        const old = 'DELETE FROM browser_sessions WHERE tenant_id = $1 AND expires_at <= $2';
+        await rows.query(old, [tenantId, new Date(now)]);
+        const text = `INSERT INTO browser_sessions (${COLUMNS}) VALUES ($1, $2, $3, $4, $5)`;
+        await rows.query(text, [tenantId, hash, principals, proof, new Date(expiresAt)]);
+      });
     },
     async find(hash, now) {
-      const [row] = await database.query<SessionRow>(
-        `SELECT ${COLUMNS} FROM browser_sessions WHERE hash = $1 AND expires_at > $2`,
-        [hash, new Date(now)],
-      );
+      const [row] = await database
+        .within(provenBy(hash))
+        .query<SessionRow>(`SELECT ${COLUMNS} FROM browser_sessions WHERE hash = $1 AND expires_at > $2`, [
+          hash,
+          new Date(now),
+        ]);
       return row && toSession(row);
     },
     async remove(hash) {
-      await database.query('DELETE FROM browser_sessions WHERE hash = $1', [hash]);
+      // The cookie shows whose it is; with that it is removed, in its tenant.
+      const [row] = await database
+        .within(provenBy(hash))
+        .query<Pick<SessionRow, 'tenant_id'>>('SELECT tenant_id FROM browser_sessions WHERE hash = $1', [hash]);
+      if (row === undefined) return;
+      const text = 'DELETE FROM browser_sessions WHERE tenant_id = $1 AND hash = $2';
+      await database.forTenant(toTenantId(row.tenant_id)).query(text, [row.tenant_id, hash]);
     },
   };
 }

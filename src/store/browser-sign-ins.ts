@@ -2,6 +2,8 @@
 import type { BrowserSignIn, BrowserSignInStore } from '../identity/browser-sign-in-store.ts';
 import type { Database } from './database.ts';
 import { toPrincipalId, toTenantId } from './ids.ts';
+import { namedBy, provenBy } from './scope.ts';
+import type { Queryable } from './session.ts';
 
 interface SignInRow {
   readonly tenant_id: string;
@@ -17,30 +19,45 @@ interface SignInRow {
 const COLUMNS = 'tenant_id, id, mode, browser_hash, state_hash, principal_id, expires_at';
 
 export function createBrowserSignInStore(database: Database): BrowserSignInStore {
-  const findOne = async (condition: string, values: readonly unknown[]): Promise<BrowserSignIn | undefined> => {
-    const [row] = await database.query<SignInRow>(`SELECT ${COLUMNS} FROM browser_sign_ins WHERE ${condition}`, values);
+  const findOne = async (
+    rows: Queryable,
+    condition: string,
+    values: readonly unknown[],
+  ): Promise<BrowserSignIn | undefined> => {
+    const [row] = await rows.query<SignInRow>(`SELECT ${COLUMNS} FROM browser_sign_ins WHERE ${condition}`, values);
     return row && toSignIn(row);
   };
   return {
     async create({ tenantId, id, mode, browserHash, stateHash, expiresAt }, now) {
-      // Sweeps on the way, so that old ones go without a job for it.
-      await database.query('DELETE FROM browser_sign_ins WHERE tenant_id = $1 AND expires_at <= $2', [
-        tenantId,
-        new Date(now),
-      ]);
-      await database.query(
-        `INSERT INTO browser_sign_ins (tenant_id, id, mode, browser_hash, state_hash, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6)`,
-        [tenantId, id, mode, browserHash, stateHash, new Date(expiresAt)],
-      );
+      await database.forTenant(tenantId).transaction(async (rows) => {
+        // Sweeps on the way, so that old ones go without a job for it.
+        const old = 'DELETE FROM browser_sign_ins WHERE tenant_id = $1 AND expires_at <= $2';
+        await rows.query(old, [tenantId, new Date(now)]);
+        await rows.query(
+          `INSERT INTO browser_sign_ins (tenant_id, id, mode, browser_hash, state_hash, expires_at)
+           VALUES ($1, $2, $3, $4, $5, $6)`,
+          [tenantId, id, mode, browserHash, stateHash, new Date(expiresAt)],
+        );
+      });
     },
-    find: (id, now) => findOne('id = $1 AND expires_at > $2', [id, new Date(now)]),
+    async find(id, now) {
+      // From an address, so it may be anything; no row can hold a NUL.
+      if (id.includes('\u0000')) return undefined;
+      return findOne(database.within(namedBy(id)), 'id = $1 AND expires_at > $2', [id, new Date(now)]);
+    },
     findByState: (tenantId, stateHash, now) =>
-      findOne('tenant_id = $1 AND state_hash = $2 AND expires_at > $3', [tenantId, stateHash, new Date(now)]),
+      findOne(database.forTenant(tenantId), 'tenant_id = $1 AND state_hash = $2 AND expires_at > $3', [
+        tenantId,
+        stateHash,
+        new Date(now),
+      ]),
     findByCode: (codeHash, now) =>
-      findOne('code_hash = $1 AND code_expires_at > $2 AND expires_at > $2', [codeHash, new Date(now)]),
+      findOne(database.within(provenBy(codeHash)), 'code_hash = $1 AND code_expires_at > $2 AND expires_at > $2', [
+        codeHash,
+        new Date(now),
+      ]),
     async confirm(tenantId, id, { principalId, codeHash, codeExpiresAt }, now) {
-      const rows = await database.query(
+      const rows = await database.forTenant(tenantId).query(
         `UPDATE browser_sign_ins SET principal_id = $4, code_hash = $5, code_expires_at = $6
          WHERE tenant_id = $1 AND id = $2 AND mode = 'handoff' AND used_at IS NULL AND expires_at > $3
            AND (principal_id IS NULL OR principal_id = $4) RETURNING id`,
@@ -50,7 +67,7 @@ export function createBrowserSignInStore(database: Database): BrowserSignInStore
     },
     async take(tenantId, id, now) {
       // Check and mark in one statement, so that of two answers only one lets somebody in.
-      const rows = await database.query(
+      const rows = await database.forTenant(tenantId).query(
         `UPDATE browser_sign_ins SET used_at = $3
          WHERE tenant_id = $1 AND id = $2 AND used_at IS NULL AND expires_at > $3 RETURNING id`,
         [tenantId, id, new Date(now)],

@@ -17,14 +17,15 @@ const COLUMNS = 'tenant_id, server_id, owner, tools, binding, found_at';
 export function createCatalogStore(database: Database): CatalogStore {
   return {
     async list(tenantId) {
-      const rows = await database.query<CatalogRow>(
-        `SELECT ${COLUMNS} FROM catalogs WHERE tenant_id = $1 ORDER BY server_id, owner`,
-        [tenantId],
-      );
+      const rows = await database
+        .forTenant(tenantId)
+        .query<CatalogRow>(`SELECT ${COLUMNS} FROM catalogs WHERE tenant_id = $1 ORDER BY server_id, owner`, [
+          tenantId,
+        ]);
       return rows.map(toCatalog);
     },
     async put({ tenantId, serverId, owner, toolsJson, binding, foundAt }) {
-      await database.query(
+      await database.forTenant(tenantId).query(
         `INSERT INTO catalogs (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (tenant_id, server_id, owner) DO UPDATE
          SET tools = EXCLUDED.tools, binding = EXCLUDED.binding, found_at = EXCLUDED.found_at`,
@@ -32,11 +33,13 @@ export function createCatalogStore(database: Database): CatalogStore {
       );
     },
     async remove(tenantId, serverId, owner) {
-      await database.query('DELETE FROM catalogs WHERE tenant_id = $1 AND server_id = $2 AND owner = $3', [
-        tenantId,
-        serverId,
-        owner,
-      ]);
+      await database
+        .forTenant(tenantId)
+        .query('DELETE FROM catalogs WHERE tenant_id = $1 AND server_id = $2 AND owner = $3', [
+          tenantId,
+          serverId,
+          owner,
+        ]);
     },
   };
 }

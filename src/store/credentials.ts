@@ -30,51 +30,58 @@ const KINDS: readonly CredentialKind[] = ['secret', 'grant'];
 export function createCredentialStore(database: Database): CredentialStore {
   return {
     async find(tenantId, serverId, owner) {
-      const [row] = await database.query<CredentialRow>(
-        `SELECT ${COLUMNS} FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3`,
-        [tenantId, serverId, owner],
-      );
+      const [row] = await database
+        .forTenant(tenantId)
+        .query<CredentialRow>(
+          `SELECT ${COLUMNS} FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3`,
+          [tenantId, serverId, owner],
+        );
       return row && toCredential(row);
     },
     put: (credential, now) => put(database, credential, now),
     async remove(tenantId, serverId, owner) {
-      const [row] = await database.query<CredentialRow>(
-        `DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 RETURNING ${COLUMNS}`,
-        [tenantId, serverId, owner],
-      );
+      const [row] = await database
+        .forTenant(tenantId)
+        .query<CredentialRow>(
+          `DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 RETURNING ${COLUMNS}`,
+          [tenantId, serverId, owner],
+        );
       // What this version does not know it can revoke nowhere; it is gone all the same.
       return row && toCredential({ ...row, kind: KINDS.find((known) => known === row.kind) ?? 'secret' });
     },
     replace: (credential, version, now) => replace(database, credential, version, now),
     async removeOthers(tenantId, serverId, binding, until) {
-      await database.query(
-        'DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND binding <> $3 AND updated_at <= $4',
-        [tenantId, serverId, binding, new Date(until)],
-      );
+      const text =
+        'DELETE FROM credentials WHERE tenant_id = $1 AND server_id = $2 AND binding <> $3 AND updated_at <= $4';
+      await database.forTenant(tenantId).query(text, [tenantId, serverId, binding, new Date(until)]);
     },
     async listOf(tenantId, owner) {
-      const rows = await database.query<CredentialRow>(
-        `SELECT ${COLUMNS} FROM credentials WHERE tenant_id = $1 AND owner = $2 ORDER BY server_id`,
-        [tenantId, owner],
-      );
+      const rows = await database
+        .forTenant(tenantId)
+        .query<CredentialRow>(
+          `SELECT ${COLUMNS} FROM credentials WHERE tenant_id = $1 AND owner = $2 ORDER BY server_id`,
+          [tenantId, owner],
+        );
       return rows.map(toCredential);
     },
     async list(tenantId, after, limit) {
       const [serverId, owner] = after === undefined ? ['', ''] : decodeCursor(after, 2);
-      const rows = await database.query<CredentialRow>(
+      const rows = await database.forTenant(tenantId).query<CredentialRow>(
         `SELECT ${COLUMNS} FROM credentials
          WHERE tenant_id = $1 AND (server_id, owner) > ($2, $3) ORDER BY server_id, owner LIMIT $4`,
         [tenantId, serverId, owner, limit + 1],
       );
       return toPage(rows.map(toCredential), limit, (credential) => [credential.serverId, credential.owner]);
     },
-    async versions(keys) {
+    async versions(tenantId, keys) {
       if (keys.length === 0) return new Map();
-      const rows = await database.query<Pick<CredentialRow, 'tenant_id' | 'server_id' | 'owner' | 'version'>>(
-        `SELECT tenant_id, server_id, owner, version FROM credentials
-         JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, server_id, owner) USING (tenant_id, server_id, owner)`,
-        [keys.map(({ tenantId }) => tenantId), keys.map(({ serverId }) => serverId), keys.map(({ owner }) => owner)],
-      );
+      const rows = await database
+        .forTenant(tenantId)
+        .query<Pick<CredentialRow, 'tenant_id' | 'server_id' | 'owner' | 'version'>>(
+          `SELECT tenant_id, server_id, owner, version FROM credentials
+           JOIN unnest($2::text[], $3::text[]) AS asked (server_id, owner) USING (server_id, owner) WHERE tenant_id = $1`,
+          [tenantId, keys.map(({ serverId }) => serverId), keys.map(({ owner }) => owner)],
+        );
       return new Map(rows.map((row) => [credentialKey(toKey(row)), row.version]));
     },
   };
@@ -94,11 +101,10 @@ function valuesOf(credential: NewCredential, now: number): readonly unknown[] {
 }
 
 async function put(database: Database, credential: NewCredential, now: number): Promise<string> {
-  const [row] = await database.query<Pick<CredentialRow, 'version'>>(
-    `INSERT INTO credentials ${NEW}
-     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET ${RENEWED} RETURNING version`,
-    valuesOf(credential, now),
-  );
+  const text = `INSERT INTO credentials ${NEW}
+     ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET ${RENEWED} RETURNING version`;
+  const rows = database.forTenant(credential.tenantId);
+  const [row] = await rows.query<Pick<CredentialRow, 'version'>>(text, valuesOf(credential, now));
   if (row === undefined) throw new ProxyError('internal', 'The credential was not stored.');
   return row.version;
 }
@@ -110,15 +116,16 @@ async function replace(
   now: number,
 ): Promise<string | undefined> {
   const values = valuesOf(credential, now);
+  const rows = database.forTenant(credential.tenantId);
   const [row] =
     version === undefined
-      ? await database.query<Pick<CredentialRow, 'version'>>(
+      ? await rows.query<Pick<CredentialRow, 'version'>>(
           `INSERT INTO credentials ${NEW}
            ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET ${RENEWED} WHERE credentials.binding <> EXCLUDED.binding
            RETURNING version`,
           values,
         )
-      : await database.query<Pick<CredentialRow, 'version'>>(
+      : await rows.query<Pick<CredentialRow, 'version'>>(
           `UPDATE credentials SET kind = $4, version = nextval('credential_versions'), binding = $5, sealed = $6, details = $7, updated_at = $8
            WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 AND version = $9 RETURNING version`,
           [...values, version],

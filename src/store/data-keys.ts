@@ -14,24 +14,27 @@ type DataKey = Awaited<ReturnType<DataKeyStore['ensure']>>;
 
 export function createDataKeyStore(database: Database): DataKeyStore {
   const findCurrent = async (tenantId: TenantId): Promise<DataKey | undefined> => {
-    const [row] = await database.query<DataKeyRow>(
-      'SELECT id, wrapped, master_key_id FROM data_keys WHERE tenant_id = $1 AND is_current',
-      [tenantId],
-    );
+    const [row] = await database
+      .forTenant(tenantId)
+      .query<DataKeyRow>('SELECT id, wrapped, master_key_id FROM data_keys WHERE tenant_id = $1 AND is_current', [
+        tenantId,
+      ]);
     return row && toDataKey(row);
   };
   return {
     async list(tenantId) {
-      const rows = await database.query<DataKeyRow>(
-        'SELECT id, wrapped, master_key_id FROM data_keys WHERE tenant_id = $1 ORDER BY created_at, id',
-        [tenantId],
-      );
+      const rows = await database
+        .forTenant(tenantId)
+        .query<DataKeyRow>(
+          'SELECT id, wrapped, master_key_id FROM data_keys WHERE tenant_id = $1 ORDER BY created_at, id',
+          [tenantId],
+        );
       return rows.map(toDataKey);
     },
     async ensure(tenantId, { id, wrapped, masterKeyId }) {
       const known = await findCurrent(tenantId);
       if (known !== undefined) return known;
-      await database.query(
+      await database.forTenant(tenantId).query(
         `INSERT INTO data_keys (tenant_id, id, wrapped, master_key_id) VALUES ($1, $2, $3, $4)
          ON CONFLICT (tenant_id) WHERE is_current DO NOTHING`,
         [tenantId, id, wrapped, masterKeyId],

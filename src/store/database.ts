@@ -1,23 +1,29 @@
 // One pool of connections to PostgreSQL in which every wait has a bound: for a connection, for an
-// answer, and for the end.
+// answer, and for the end. Nothing is asked of it without saying whose rows are meant.
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Clock } from '../shared/clock.ts';
-import { ProxyError } from '../shared/errors.ts';
+import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
+import type { Scope } from './scope.ts';
+import { createSession, type Queryable, rethrow, type Session } from './session.ts';
+import { askOnce, transact } from './transaction.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export interface Queryable {
-  /** `Row` is the claim; the column list of `text`, beside it, is the proof. `jsonb` columns are `unknown`. */
-  query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-}
-
-export interface Database extends Queryable {
+/** `query` is one statement in a transaction of its own; the rows of other scopes are not there for it. */
+export interface Scoped extends Queryable {
   /** Commits when `work` resolves, rolls back when it rejects. No network call belongs inside. */
   transaction<T>(work: (transaction: Queryable) => Promise<T>): Promise<T>;
+}
+
+export interface Database {
+  forTenant(tenantId: TenantId): Scoped;
+  within(scope: Scope): Scoped;
+  /** A sign of life; rejects with `overloaded` when there is none. */
+  ping(): Promise<void>;
   /** Waits for running queries, at most 5 s, then cuts them off. */
   close(): Promise<void>;
 }
@@ -39,6 +45,8 @@ export function openDatabase({ url, maxConnections, clock, logger }: DatabaseOpt
     // On our side, not as `statement_timeout`: a pooler between us and the server need not know it.
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
+    // A scope costs a transaction, and this saves its round trips.
+    pipeline: true,
     stream: () => trackedSocket(sockets),
   });
   // A lost connection is told here and to the query that needed it; it never ends the process.
@@ -56,10 +64,17 @@ export function openDatabase({ url, maxConnections, clock, logger }: DatabaseOpt
       session.release();
     }
   };
+  const within = (scope: Scope): Scoped => ({
+    query: (text, values) => withSession((session) => askOnce(session, scope, text, values)),
+    transaction: (work) => withSession((session) => transact(session, scope, work)),
+  });
 
   return {
-    query: (text, values) => withSession((session) => session.query(text, values)),
-    transaction: (work) => withSession((session) => transact(session, work)),
+    forTenant: (tenantId) => within({ kind: 'tenant', tenantId }),
+    within,
+    async ping() {
+      await withSession((session) => session.query('SELECT 1'));
+    },
     async close() {
       const cut = clock.after(CLOSE_TIMEOUT_MS, () => {
         logger.warn({ connections: sockets.size }, 'database connections were still in use and were cut off');
@@ -76,50 +91,4 @@ function trackedSocket(sockets: Set<Socket>): Socket {
   const socket = new Socket();
   sockets.add(socket);
   return socket.once('close', () => sockets.delete(socket));
-}
-
-interface Session extends Queryable {
-  release(): void;
-}
-
-/** A connection taken from the pool; it goes back only while it is known to be in step with the server. */
-function createSession(client: pg.PoolClient): Session {
-  let broken: Error | undefined;
-  return {
-    async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
-      try {
-        return (await client.query<Row>(text, [...values])).rows;
-      } catch (error) {
-        // Without an answer (a timeout, a cut) it may still be on its way; "not now" is often a last word.
-        if (!isAnswer(error)) broken = error instanceof Error ? error : new Error('query failed');
-        return rethrow(error);
-      }
-    },
-    release: () => client.release(broken),
-  };
-}
-
-async function transact<T>(session: Session, work: (transaction: Queryable) => Promise<T>): Promise<T> {
-  await session.query('BEGIN');
-  try {
-    const result = await work(session);
-    await session.query('COMMIT');
-    return result;
-  } catch (error) {
-    // When this fails too, the session is marked broken and the server rolls back by itself.
-    await session.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
-}
-
-/** Codes by which the server says "not now": connection, resources, shutting down (appendix A of its manual). */
-const UNAVAILABLE = /^(?:08|53|57P)/;
-
-function isAnswer(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code ?? '');
-}
-
-function rethrow(error: unknown): never {
-  if (isAnswer(error)) throw error;
-  throw new ProxyError('overloaded', 'The database does not answer at the moment.', { cause: error });
 }

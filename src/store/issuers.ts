@@ -20,23 +20,21 @@ const COLUMNS = 'tenant_id, issuer, jwks_uri, jwks, audience, principal_claim, t
 export function createIssuerStore(database: Database): IssuerStore {
   return {
     async list(tenantId) {
-      const rows = await database.query<IssuerRow>(
-        `SELECT ${COLUMNS} FROM issuers WHERE tenant_id = $1 ORDER BY issuer`,
-        [tenantId],
-      );
+      const rows = await database
+        .forTenant(tenantId)
+        .query<IssuerRow>(`SELECT ${COLUMNS} FROM issuers WHERE tenant_id = $1 ORDER BY issuer`, [tenantId]);
       return rows.map(toIssuer);
     },
     async findByIssuer(issuer) {
       // The text comes from a token nobody has verified yet; no row can hold a NUL.
       if (issuer.includes('\u0000')) return [];
-      const rows = await database.query<IssuerRow>(
-        `SELECT ${COLUMNS} FROM issuers WHERE issuer = $1 ORDER BY tenant_id`,
-        [issuer],
-      );
+      const rows = await database
+        .within({ kind: 'issuer', issuer })
+        .query<IssuerRow>(`SELECT ${COLUMNS} FROM issuers WHERE issuer = $1 ORDER BY tenant_id`, [issuer]);
       return rows.map(toIssuer);
     },
     async put({ tenantId, issuer, jwksUri, jwks, audience, principalClaim, tenantClaim, algorithms }) {
-      await database.query(
+      await database.forTenant(tenantId).query(
         `INSERT INTO issuers (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (tenant_id, issuer) DO UPDATE SET jwks_uri = EXCLUDED.jwks_uri, jwks = EXCLUDED.jwks,
            audience = EXCLUDED.audience, principal_claim = EXCLUDED.principal_claim,
@@ -54,11 +52,8 @@ export function createIssuerStore(database: Database): IssuerStore {
       );
     },
     async remove(tenantId, issuer) {
-      const rows = await database.query('DELETE FROM issuers WHERE tenant_id = $1 AND issuer = $2 RETURNING issuer', [
-        tenantId,
-        issuer,
-      ]);
-      return rows.length > 0;
+      const text = 'DELETE FROM issuers WHERE tenant_id = $1 AND issuer = $2 RETURNING issuer';
+      return (await database.forTenant(tenantId).query(text, [tenantId, issuer])).length > 0;
     },
   };
 }

@@ -19,7 +19,7 @@ const keyOf = ({ tenantId, serverId, issuer }: ClientKey): readonly string[] => 
 export function createClientStore(database: Database): ClientStore {
   return {
     async find(key) {
-      const [row] = await database.query<ClientRow>(
+      const [row] = await database.forTenant(key.tenantId).query<ClientRow>(
         `SELECT client_id, redirect_uri, method, sealed, secret_expires_at, is_over FROM oauth_clients
          WHERE tenant_id = $1 AND server_id = $2 AND issuer = $3 AND client_id IS NOT NULL`,
         keyOf(key),
@@ -27,7 +27,7 @@ export function createClientStore(database: Database): ClientStore {
       return row && toClient(row);
     },
     async acquire(key, holder, now, until) {
-      const rows = await database.query(
+      const rows = await database.forTenant(key.tenantId).query(
         `INSERT INTO oauth_clients (tenant_id, server_id, issuer, holder, until) VALUES ($1, $2, $3, $4, $6)
          ON CONFLICT (tenant_id, server_id, issuer) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
          WHERE oauth_clients.holder IS NULL OR oauth_clients.until <= $5
@@ -40,11 +40,11 @@ export function createClientStore(database: Database): ClientStore {
       const held = 'tenant_id = $1 AND server_id = $2 AND issuer = $3 AND holder = $4';
       if (client === undefined) {
         const text = `UPDATE oauth_clients SET holder = NULL, until = $5 WHERE ${held}`;
-        await database.query(text, [...keyOf(key), holder, new Date(now)]);
+        await database.forTenant(key.tenantId).query(text, [...keyOf(key), holder, new Date(now)]);
         return;
       }
       const { clientId, redirectUri, method, sealed, secretExpiresAt } = client;
-      await database.query(
+      await database.forTenant(key.tenantId).query(
         `UPDATE oauth_clients SET holder = NULL, until = $5, client_id = $6, redirect_uri = $7, method = $8, sealed = $9, secret_expires_at = $10, is_over = false
          WHERE ${held}`,
         [
@@ -60,7 +60,7 @@ export function createClientStore(database: Database): ClientStore {
       );
     },
     async forget(key, clientId) {
-      const rows = await database.query(
+      const rows = await database.forTenant(key.tenantId).query(
         `UPDATE oauth_clients SET is_over = true
          WHERE tenant_id = $1 AND server_id = $2 AND issuer = $3 AND client_id = $4 RETURNING issuer`,
         [...keyOf(key), clientId],

@@ -24,7 +24,7 @@ const keyOf = ({ tenantId, serverId, owner }: GrantKey): readonly string[] => [t
 export function createRenewalStore(database: Database): RenewalStore {
   return {
     async acquire(key, holder, now, until) {
-      const [row] = await database.query<RenewalRow>(
+      const [row] = await database.forTenant(key.tenantId).query<RenewalRow>(
         `INSERT INTO renewals (tenant_id, server_id, owner, holder, until) VALUES ($1, $2, $3, $4, $6)
          ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
          WHERE renewals.holder IS NULL OR renewals.until <= $5
@@ -44,7 +44,7 @@ export function createRenewalStore(database: Database): RenewalStore {
       };
     },
     async release(key, holder, now, { version, spent, refusals, failures, retryAt, renewedAt }) {
-      await database.query(
+      await database.forTenant(key.tenantId).query(
         `UPDATE renewals SET holder = NULL, until = $5, version = $6, spent = $7, refusals = $8, failures = $9, retry_at = $10,
            renewed_at = COALESCE($11, renewed_at)
          WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 AND holder = $4`,
@@ -61,15 +61,15 @@ export function createRenewalStore(database: Database): RenewalStore {
         ],
       );
     },
-    async spentAmong(versions) {
+    async spentAmong(tenantId, versions) {
       if (versions.length === 0) return new Set();
-      const rows = await database.query<SpentRow>(
+      const rows = await database.forTenant(tenantId).query<SpentRow>(
         `SELECT tenant_id, server_id, owner FROM renewals
-         JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS asked (tenant_id, server_id, owner, version)
-           USING (tenant_id, server_id, owner, version)
-         WHERE spent`,
+         JOIN unnest($2::text[], $3::text[], $4::text[]) AS asked (server_id, owner, version)
+           USING (server_id, owner, version)
+         WHERE tenant_id = $1 AND spent`,
         [
-          versions.map(({ tenantId }) => tenantId),
+          tenantId,
           versions.map(({ serverId }) => serverId),
           versions.map(({ owner }) => owner),
           versions.map(({ version }) => version),

@@ -7,7 +7,7 @@ export function createScopeStore(database: Database): ScopeStore {
     async add({ tenantId, serverId, owner }, tool, scopes, now) {
       const found = firstScopes([...new Set(scopes)], MAX_TOOL_SCOPES, MAX_TOOL_SCOPE_BYTES);
       // In one statement, so that of refusals at once none undoes another and none grows past the bounds.
-      await database.query(
+      await database.forTenant(tenantId).query(
         `INSERT INTO scope_needs (tenant_id, server_id, owner, tool, scopes, found_at) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (tenant_id, server_id, owner, tool) DO UPDATE SET found_at = EXCLUDED.found_at,
            scopes = ARRAY(
@@ -24,7 +24,7 @@ export function createScopeStore(database: Database): ScopeStore {
       );
     },
     async list({ tenantId, serverId, owner }) {
-      const rows = await database.query<{ scope: string }>(
+      const rows = await database.forTenant(tenantId).query<{ scope: string }>(
         `SELECT DISTINCT unnest(scopes) AS scope FROM scope_needs
          WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 ORDER BY 1`,
         [tenantId, serverId, owner],
@@ -34,7 +34,7 @@ export function createScopeStore(database: Database): ScopeStore {
     async forget(tenantId, serverId, owner) {
       const text =
         'DELETE FROM scope_needs WHERE tenant_id = $1 AND server_id = $2 AND ($3::text IS NULL OR owner = $3)';
-      await database.query(text, [tenantId, serverId, owner ?? null]);
+      await database.forTenant(tenantId).query(text, [tenantId, serverId, owner ?? null]);
     },
   };
 }

@@ -18,18 +18,19 @@ const COLUMNS = 'tenant_id, id, name, definition, enabled, revision';
 export function createServerStore(database: Database): ServerStore {
   return {
     async list(tenantId) {
-      const rows = await database.query<Row>(`SELECT ${COLUMNS} FROM servers WHERE tenant_id = $1 ORDER BY name`, [
-        tenantId,
-      ]);
+      const rows = await database
+        .forTenant(tenantId)
+        .query<Row>(`SELECT ${COLUMNS} FROM servers WHERE tenant_id = $1 ORDER BY name`, [tenantId]);
       return rows.map(toServerRow);
     },
     async listTenantIds() {
-      const rows = await database.query<{ id: string }>('SELECT id FROM tenants ORDER BY id');
+      const tenants = database.within({ kind: 'operator' });
+      const rows = await tenants.query<{ id: string }>('SELECT id FROM tenants ORDER BY id');
       return rows.map(({ id }) => toTenantId(id));
     },
     async put(tenantId, name, definition, enabled) {
       // Through `tenants`, so that a tenant removed a moment ago is "not found" and no broken key.
-      const [row] = await database.query<Row>(
+      const [row] = await database.forTenant(tenantId).query<Row>(
         `INSERT INTO servers (tenant_id, name, definition, enabled) SELECT id, $2, $3, $4 FROM tenants WHERE id = $1 FOR KEY SHARE
          ON CONFLICT (tenant_id, name) DO UPDATE SET definition = EXCLUDED.definition, enabled = EXCLUDED.enabled
          RETURNING ${COLUMNS}`,
@@ -41,17 +42,12 @@ export function createServerStore(database: Database): ServerStore {
     async replaceDefinition({ tenantId, name, revision }, definition) {
       const text =
         'UPDATE servers SET definition = $4 WHERE tenant_id = $1 AND name = $2 AND revision = $3 RETURNING name';
-      return (await database.query(text, [tenantId, name, revision, JSON.stringify(definition)])).length > 0;
+      const values = [tenantId, name, revision, JSON.stringify(definition)];
+      return (await database.forTenant(tenantId).query(text, values)).length > 0;
     },
     async remove(tenantId, name) {
-      return (
-        (
-          await database.query('DELETE FROM servers WHERE tenant_id = $1 AND name = $2 RETURNING name', [
-            tenantId,
-            name,
-          ])
-        ).length > 0
-      );
+      const text = 'DELETE FROM servers WHERE tenant_id = $1 AND name = $2 RETURNING name';
+      return (await database.forTenant(tenantId).query(text, [tenantId, name])).length > 0;
     },
   };
 }

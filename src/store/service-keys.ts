@@ -10,13 +10,15 @@ interface KeyRow {
   readonly master_key_id: string;
 }
 
+const SERVICE = { kind: 'service' } as const;
+
 const LIST = 'SELECT id, public_jwk, sealed, master_key_id FROM service_keys ORDER BY created_at DESC, id';
 
 export function createServiceKeyStore(database: Database): ServiceKeyStore {
   return {
-    list: async () => (await database.query<KeyRow>(LIST)).map(toKey),
+    list: async () => (await database.within(SERVICE).query<KeyRow>(LIST)).map(toKey),
     ensure: ({ id, publicJwk, sealed, masterKeyId }, now) =>
-      database.transaction(async (transaction) => {
+      database.within(SERVICE).transaction(async (transaction) => {
         // Nodes that boot together must end up with one key.
         await transaction.query('LOCK TABLE service_keys IN SHARE ROW EXCLUSIVE MODE');
         await transaction.query(

@@ -2,6 +2,7 @@
 import type { AttemptState, AttemptStore, StoredAttempt } from '../credential/attempt-store.ts';
 import type { Database } from './database.ts';
 import { toPrincipalId, toServerId, toTenantId } from './ids.ts';
+import { provenBy } from './scope.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -25,26 +26,28 @@ const COLUMNS =
 export function createAttemptStore(database: Database): AttemptStore {
   return {
     async create({ tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, expiresAt }) {
-      // Sweeps on the way, so that old ones go without a job for it, also those of people who never come back.
-      await database.query('DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND expires_at < $2', [
-        tenantId,
-        new Date(expiresAt - DAY_MS),
-      ]);
-      await database.query(
-        `INSERT INTO sign_in_attempts (tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-        [tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, new Date(expiresAt)],
-      );
+      await database.forTenant(tenantId).transaction(async (rows) => {
+        // Sweeps on the way, so that old ones go without a job for it, also those of people who never come back.
+        const old = 'DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND expires_at < $2';
+        await rows.query(old, [tenantId, new Date(expiresAt - DAY_MS)]);
+        await rows.query(
+          `INSERT INTO sign_in_attempts (tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          [tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, new Date(expiresAt)],
+        );
+      });
     },
     async find(stateHash, now) {
-      const [row] = await database.query<AttemptRow>(
-        `SELECT ${COLUMNS} FROM sign_in_attempts WHERE state_hash = $1 AND (state <> 'open' OR expires_at > $2)`,
-        [stateHash, new Date(now)],
-      );
+      const [row] = await database
+        .within(provenBy(stateHash))
+        .query<AttemptRow>(
+          `SELECT ${COLUMNS} FROM sign_in_attempts WHERE state_hash = $1 AND (state <> 'open' OR expires_at > $2)`,
+          [stateHash, new Date(now)],
+        );
       return row && toAttempt(row);
     },
     async take(tenantId, stateHash, now) {
-      const rows = await database.query(
+      const rows = await database.forTenant(tenantId).query(
         `UPDATE sign_in_attempts SET state = 'taken'
          WHERE tenant_id = $1 AND state_hash = $2 AND state = 'open' AND expires_at > $3 RETURNING state`,
         [tenantId, stateHash, new Date(now)],
@@ -52,14 +55,11 @@ export function createAttemptStore(database: Database): AttemptStore {
       return rows.length > 0;
     },
     async end(tenantId, stateHash, state) {
-      await database.query('UPDATE sign_in_attempts SET state = $3 WHERE tenant_id = $1 AND state_hash = $2', [
-        tenantId,
-        stateHash,
-        state,
-      ]);
+      const text = 'UPDATE sign_in_attempts SET state = $3 WHERE tenant_id = $1 AND state_hash = $2';
+      await database.forTenant(tenantId).query(text, [tenantId, stateHash, state]);
     },
     async countOpen(tenantId, principalId, now) {
-      const [row] = await database.query<{ open: number }>(
+      const [row] = await database.forTenant(tenantId).query<{ open: number }>(
         `SELECT count(*)::int AS open FROM sign_in_attempts
          WHERE tenant_id = $1 AND principal_id = $2 AND state = 'open' AND expires_at > $3`,
         [tenantId, principalId, new Date(now)],

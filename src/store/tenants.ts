@@ -19,25 +19,27 @@ export function createTenantStore(database: Database): TenantStore {
   return {
     async list(after, limit) {
       const [last] = after === undefined ? [''] : decodeCursor(after, 1);
-      const rows = await database.query<TenantRow>(
-        `SELECT ${COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
-        [last, limit + 1],
-      );
+      const rows = await database
+        .within({ kind: 'operator' })
+        .query<TenantRow>(`SELECT ${COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`, [last, limit + 1]);
       return toPage(rows.map(toTenant), limit, ({ id }) => [id]);
     },
     async find(id) {
-      const [row] = await database.query<TenantRow>(`SELECT ${COLUMNS} FROM tenants WHERE id = $1`, [id]);
+      const text = `SELECT ${COLUMNS} FROM tenants WHERE id = $1`;
+      const [row] = await database.forTenant(id).query<TenantRow>(text, [id]);
       return row && toTenant(row);
     },
     async create({ id, name, signIn, gatedDefault, limits }) {
-      const [row] = await database.query<TenantRow>(
-        `INSERT INTO tenants (${COLUMNS}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING RETURNING ${COLUMNS}`,
-        [id, name, toJson<SignIn>(signIn), toJson(gatedDefault ?? null), toJson(limits)],
-      );
+      const [row] = await database
+        .forTenant(id)
+        .query<TenantRow>(
+          `INSERT INTO tenants (${COLUMNS}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING RETURNING ${COLUMNS}`,
+          [id, name, toJson<SignIn>(signIn), toJson(gatedDefault ?? null), toJson(limits)],
+        );
       return row && toTenant(row);
     },
     async update(id, { name, signIn, gatedDefault, limits }) {
-      const [row] = await database.query<TenantRow>(
+      const [row] = await database.forTenant(id).query<TenantRow>(
         `UPDATE tenants SET name = COALESCE($2, name), sign_in = COALESCE($3, sign_in),
            gated_default = COALESCE($4, gated_default), limits = COALESCE($5, limits)
          WHERE id = $1 RETURNING ${COLUMNS}`,
@@ -46,7 +48,8 @@ export function createTenantStore(database: Database): TenantStore {
       return row && toTenant(row);
     },
     async remove(id) {
-      return (await database.query('DELETE FROM tenants WHERE id = $1 RETURNING id', [id])).length > 0;
+      const text = 'DELETE FROM tenants WHERE id = $1 RETURNING id';
+      return (await database.forTenant(id).query(text, [id])).length > 0;
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 export function createTicketMismatchStore(database: Database): TicketMismatchStore {
   return {
     async count(tenantId, ticketHash) {
-      const [row] = await database.query<{ times: number }>(
+      const [row] = await database.forTenant(tenantId).query<{ times: number }>(
         `INSERT INTO ticket_mismatches (tenant_id, ticket_hash)
          SELECT tenant_id, hash FROM tickets WHERE tenant_id = $1 AND hash = $2
          ON CONFLICT (tenant_id, ticket_hash) DO UPDATE SET times = ticket_mismatches.times + 1

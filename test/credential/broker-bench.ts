@@ -33,10 +33,13 @@ class WatchedCredentials extends InMemoryCredentials {
   }
 
   override async versions(
-    keys: readonly { tenantId: TenantId; serverId: ServerId; owner: string }[] = [],
+    tenantId?: TenantId,
+    keys: readonly { serverId: ServerId; owner: string }[] = [],
   ): Promise<ReadonlyMap<string, string>> {
     this.comparisons++;
-    const wanted = new Set(keys.map(credentialKey));
+    const wanted = new Set(
+      tenantId && keys.map((key) => credentialKey({ serverId: key.serverId, owner: key.owner, tenantId })),
+    );
     return new Map(
       this.rows.filter((row) => wanted.has(credentialKey(row))).map((row) => [credentialKey(row), row.version]),
     );

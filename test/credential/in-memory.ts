@@ -192,9 +192,13 @@ export class InMemoryRenewals implements RenewalStore {
     });
   }
 
-  async spentAmong(versions: readonly (GrantKey & { readonly version: string })[]): Promise<ReadonlySet<string>> {
+  async spentAmong(
+    tenantId: TenantId,
+    versions: readonly (Omit<GrantKey, 'tenantId'> & { readonly version: string })[],
+  ): Promise<ReadonlySet<string>> {
     return new Set(
-      versions.flatMap((one) => {
+      versions.flatMap((asked) => {
+        const one = { ...asked, tenantId };
         const state = this.rows.get(credentialKey(one))?.state;
         return state?.spent === true && state.version === one.version ? [credentialKey(one)] : [];
       }),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const count = async (table: string): Promise<number> =>
-  (await store.database.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`))[0]?.n ?? -1;
+  (await store.admin.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`))[0]?.n ?? -1;
 
 describe('browser sessions', () => {
   const aSession = (change: Partial<BrowserSession> = {}): BrowserSession => ({
@@ -51,7 +51,7 @@ describe('browser sessions', () => {
     const before = await count('browser_sessions');
     await sessions.create(aSession({ ...short, expiresAt: NOW + 9_000 }), NOW + 1_000);
     expect(await count('browser_sessions')).toBe(before);
-    await store.database.query(`DELETE FROM tenants WHERE id = 'short'`);
+    await store.admin.query(`DELETE FROM tenants WHERE id = 'short'`);
     expect(await count('browser_sessions')).toBe(before - 1);
   });
 
@@ -149,7 +149,7 @@ describe('wrong people at a link', () => {
   it('T1: are counted together, whichever node sees them, and forgotten with the ticket', async () => {
     const mismatches = createTicketMismatchStore(store.database);
     const hash = randomBytes(32);
-    await store.database.query(
+    await store.admin.query(
       `INSERT INTO tickets (tenant_id, hash, principal_id, server_id, binding, expires_at) VALUES ('acme', $1, 'ada', 's', 'b', now())`,
       [hash],
     );
@@ -157,7 +157,7 @@ describe('wrong people at a link', () => {
     expect(counts.sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(await mismatches.count(beta, hash)).toBe(0);
     expect(await mismatches.count(acme, randomBytes(32))).toBe(0);
-    await store.database.query('DELETE FROM tickets WHERE hash = $1', [hash]);
+    await store.admin.query('DELETE FROM tickets WHERE hash = $1', [hash]);
     expect(await count('ticket_mismatches')).toBe(0);
   });
 });

@@ -41,7 +41,7 @@ async function hear(url = store.url): Promise<Heard> {
     clock,
     async sinceLast() {
       const mark: Change = { kind: 'issuers', tenantId: tenantId(`mark-${changes.length}`) };
-      await store.database.query(`SELECT pg_notify('keybearer', $1)`, [JSON.stringify(mark)]);
+      await store.admin.query(`SELECT pg_notify('keybearer', $1)`, [JSON.stringify(mark)]);
       // README.md promises a second.
       const end = await eventually(
         'the mark',
@@ -58,7 +58,7 @@ const nonNegative = (index: number): number | undefined => (index < 0 ? undefine
 
 const listeners = async (): Promise<readonly number[]> =>
   (
-    await store.database.query<{ pid: number }>(
+    await store.admin.query<{ pid: number }>(
       `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'keybearer listen'`,
     )
   ).map(({ pid }) => pid);
@@ -70,7 +70,7 @@ describe('the change feed', () => {
     const now = clock.now();
     await createTenantStore(database).update(acme, { name: 'Acme 2' });
     const serverId = await addServer(database, acme, 'linear');
-    await store.database.query(`UPDATE servers SET enabled = false WHERE name = 'linear'`);
+    await store.admin.query(`UPDATE servers SET enabled = false WHERE name = 'linear'`);
     const issuer = {
       tenantId: acme,
       issuer: 'https://id.example',
@@ -167,7 +167,7 @@ describe('the change feed', () => {
       '{"kind":"credentials","tenantId":"acme","serverId":"s"}',
       '{"kind":"other","tenantId":"acme","serverId":"s","owner":""}',
     );
-    for (const payload of payloads) await store.database.query(`SELECT pg_notify('keybearer', $1)`, [payload]);
+    for (const payload of payloads) await store.admin.query(`SELECT pg_notify('keybearer', $1)`, [payload]);
     expect(await heard.sinceLast()).toEqual([]);
     await heard.close();
   });
@@ -181,7 +181,7 @@ describe('the change feed', () => {
     const leave = feed.subscribe(() => seen.push('left'));
     feed.subscribe(() => seen.push('stayed'));
     leave();
-    await store.database.query(`SELECT pg_notify('keybearer', '{"kind":"resync"}')`);
+    await store.admin.query(`SELECT pg_notify('keybearer', '{"kind":"resync"}')`);
     await eventually('the notice', () => seen.length > 0);
     expect(seen).toEqual(['stayed']);
     await feed.close();
@@ -206,7 +206,7 @@ describe('the change feed', () => {
     const heard = await hear();
     const [pid] = await listeners();
     const quietTimers = heard.clock.pending;
-    await store.database.query('SELECT pg_terminate_backend($1)', [pid]);
+    await store.admin.query('SELECT pg_terminate_backend($1)', [pid]);
     // The probe has stopped and the retry waits in its place.
     await eventually('the loss', async () => (await listeners()).length === 0);
     await eventually('a planned retry', () => {

@@ -124,7 +124,7 @@ describe('the credentials of one person', () => {
   it('show details that are no object as none: somebody wrote them by hand', async () => {
     const grant = aGrant({ owner: 'p:by-hand' });
     await aStore().put(grant, NOW);
-    await nodes.next().query(`UPDATE credentials SET details = '[1]' WHERE owner = 'p:by-hand'`);
+    await nodes.admin.query(`UPDATE credentials SET details = '[1]' WHERE owner = 'p:by-hand'`);
     expect((await aStore().listOf(acme, 'p:by-hand'))[0]?.details).toEqual({});
   });
 });

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/shared/logger.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import { type Database, openDatabase, type Scoped } from '../../src/store/database.ts';
+import { type AdminSession, openAdminSession } from '../support/admin-session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createCuttableProxy } from './cuttable-proxy.ts';
 import { eventually } from './eventually.ts';
+import { tenantId } from './open-store.ts';
 
 const logger = createLogger('silent');
 let own: TestDatabase;
@@ -17,12 +19,15 @@ function open(clock = new FakeClock(), url = own.url, maxConnections = 1): Datab
   return openDatabase({ url, maxConnections, clock, logger });
 }
 
-const backend = async (database: Database): Promise<number> =>
-  (await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0]?.pid ?? 0;
+/** As one tenant; statements of these tests are about no rows, unless they say so. */
+const rowsOf = (database: Database, tenant = 'acme'): Scoped => database.forTenant(tenantId(tenant));
 
-async function findQuery(database: Database, text: string): Promise<number | undefined> {
+const backend = async (database: Database): Promise<number> =>
+  (await rowsOf(database).query<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0]?.pid ?? 0;
+
+async function findQuery(admin: AdminSession, text: string): Promise<number | undefined> {
   const sql = 'SELECT pid FROM pg_stat_activity WHERE query = $1 AND datname = current_database()';
-  return (await database.query<{ pid: number }>(sql, [text]))[0]?.pid;
+  return (await admin.query<{ pid: number }>(sql, [text]))[0]?.pid;
 }
 
 /** Not done after a round trip through a real socket. */
@@ -41,16 +46,16 @@ describe('the database', () => {
   it('keeps all of a transaction or nothing, and goes on with the same connection', async () => {
     const database = open();
     const pid = await backend(database);
-    const fails = database.transaction(async (transaction) => {
+    const fails = rowsOf(database, 'half').transaction(async (transaction) => {
       await transaction.query(`INSERT INTO tenants (id, name) VALUES ('half', 'half')`);
       throw new Error('changed my mind');
     });
     await expect(fails).rejects.toThrow('changed my mind');
-    expect(await database.query(`SELECT id FROM tenants WHERE id = 'half'`)).toEqual([]);
-    await database.transaction(async (transaction) => {
+    expect(await rowsOf(database, 'half').query(`SELECT id FROM tenants WHERE id = 'half'`)).toEqual([]);
+    await rowsOf(database, 'whole').transaction(async (transaction) => {
       await transaction.query(`INSERT INTO tenants (id, name) VALUES ('whole', 'whole')`);
     });
-    expect(await database.query(`SELECT id FROM tenants WHERE id = 'whole'`)).toHaveLength(1);
+    expect(await rowsOf(database, 'whole').query(`SELECT id FROM tenants WHERE id = 'whole'`)).toHaveLength(1);
     expect(await backend(database)).toBe(pid);
     await database.close();
   });
@@ -58,29 +63,29 @@ describe('the database', () => {
   it("does not lose a connection over a statement's own error", async () => {
     const database = open();
     const pid = await backend(database);
-    await expect(database.query('SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
+    await expect(rowsOf(database).query('SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
     expect(await backend(database)).toBe(pid);
     await database.close();
   });
 
   it('B258: outlives connections that the server ended, idle or in use', async () => {
-    const [database, killer] = [open(), open()];
-    await killer.query('SELECT pg_terminate_backend($1)', [await backend(database)]);
+    const [database, admin] = [open(), openAdminSession(own.url)];
+    await admin.query('SELECT pg_terminate_backend($1)', [await backend(database)]);
     await eventually('recovery', () => backend(database).catch(() => undefined));
     // Expected before it is cut off: a rejection that nobody waits for yet would end the run.
-    const refused = expect(database.query('SELECT pg_sleep(60)')).rejects.toMatchObject({ code: 'overloaded' });
-    const pid = await eventually('the query', () => findQuery(killer, 'SELECT pg_sleep(60)'));
-    await killer.query('SELECT pg_terminate_backend($1)', [pid]);
+    const refused = expect(rowsOf(database).query('SELECT pg_sleep(60)')).rejects.toMatchObject({ code: 'overloaded' });
+    const pid = await eventually('the query', () => findQuery(admin, 'SELECT pg_sleep(60)'));
+    await admin.query('SELECT pg_terminate_backend($1)', [pid]);
     await refused;
     expect(await backend(database)).toBeGreaterThan(0);
-    await Promise.all([database.close(), killer.close()]);
+    await Promise.all([database.close(), admin.end()]);
   });
 
   it('says "overloaded" while there is no server, without telling why', async () => {
     const proxy = await createCuttableProxy(own.url);
     await proxy.close();
     const database = open(new FakeClock(), proxy.url);
-    const failure: unknown = await database.query('SELECT 1').catch((error: unknown) => error);
+    const failure: unknown = await database.ping().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'overloaded', message: 'The database does not answer at the moment.' });
     await database.close();
   });
@@ -89,8 +94,10 @@ describe('the database', () => {
     const proxy = await createCuttableProxy(own.url);
     const clock = new FakeClock();
     const database = open(clock, proxy.url, 2);
-    const watcher = open();
-    const stuck = database.query('SELECT pg_sleep(61)').catch((error: unknown) => error);
+    const watcher = openAdminSession(own.url);
+    const stuck = rowsOf(database)
+      .query('SELECT pg_sleep(61)')
+      .catch((error: unknown) => error);
     await eventually('the query', () => findQuery(watcher, 'SELECT pg_sleep(61)'));
     await backend(database);
     expect(proxy.connections).toBe(2); // one in use, one idle
@@ -102,7 +109,7 @@ describe('the database', () => {
     await closed;
     expect(await stuck).toMatchObject({ code: 'overloaded' });
     expect(clock.pending).toBe(0);
-    await Promise.all([proxy.close(), watcher.close()]);
+    await Promise.all([proxy.close(), watcher.end()]);
   });
 
   it('leaves no timer behind when it closes well', async () => {

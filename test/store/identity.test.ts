@@ -66,7 +66,7 @@ describe('issuers', () => {
   });
 
   it('reads a set of keys that is none as an empty one, which accepts nothing', async () => {
-    await store.database.query(
+    await store.admin.query(
       `INSERT INTO issuers (tenant_id, issuer, jwks, audience, algorithms) VALUES ('acme', 'https://by-hand.example', '"oops"', 'a', '{ES256}')`,
     );
     expect(await createIssuerStore(store.database).findByIssuer('https://by-hand.example')).toMatchObject([

@@ -91,7 +91,7 @@ describe('a registered client', () => {
   it('is refused when this version does not know its kind', async () => {
     const key = aKey();
     await keep(key, aClient('one'));
-    await nodes.next().query(`UPDATE oauth_clients SET method = 'future' WHERE server_id = $1`, [key.serverId]);
+    await nodes.admin.query(`UPDATE oauth_clients SET method = 'future' WHERE server_id = $1`, [key.serverId]);
     await expect(aStore().find(key)).rejects.toMatchObject({ code: 'internal' });
   });
 
@@ -146,9 +146,9 @@ describe('registrations of two nodes', () => {
     await eventually('all the answers', () => (bench.clock.advance(250), clients));
     expect(new Set((await asking).map(({ clientId }) => clientId))).toEqual(new Set(['client-1']));
     expect(bench.as.registrations).toHaveLength(1);
-    const rows = await nodes
-      .next()
-      .query<{ sealed: Buffer }>(`SELECT sealed FROM oauth_clients WHERE server_id = 'id-of-notes'`);
+    const rows = await nodes.admin.query<{ sealed: Buffer }>(
+      `SELECT sealed FROM oauth_clients WHERE server_id = 'id-of-notes'`,
+    );
     expect(rows.map(({ sealed }) => sealed.includes('client-secret'))).toEqual([false]);
   });
 });

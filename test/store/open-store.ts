@@ -11,11 +11,14 @@ import { createLogger } from '../../src/shared/logger.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createServerStore } from '../../src/store/servers.ts';
 import { createTenantStore } from '../../src/store/tenants.ts';
+import { type AdminSession, openAdminSession } from '../support/admin-session.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 export interface OpenStore {
   readonly database: Database;
+  /** Everything, by hand. */
+  readonly admin: AdminSession;
   readonly url: string;
   readonly clock: FakeClock;
   close(): Promise<void>;
@@ -25,12 +28,14 @@ export async function openStore(maxConnections = 4): Promise<OpenStore> {
   const { url, close } = await createTestDatabase();
   const clock = new FakeClock();
   const database = openDatabase({ url, maxConnections, clock, logger: createLogger('silent') });
+  const admin = openAdminSession(url);
   return {
     database,
+    admin,
     url,
     clock,
     async close() {
-      await database.close();
+      await Promise.all([database.close(), admin.end()]);
       await close();
     },
   };

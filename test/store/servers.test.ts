@@ -50,7 +50,7 @@ describe('servers', () => {
   });
 
   it('need no more than tenant, name and definition when written by hand', async () => {
-    await store.database.query(
+    await store.admin.query(
       `INSERT INTO servers (tenant_id, name, definition) VALUES ('acme', 'by-hand', '{"url": "https://h.example"}')`,
     );
     const row = (await createServerStore(store.database).list(acme)).find(({ name }) => name === 'by-hand');
@@ -65,21 +65,21 @@ describe('servers', () => {
   ])('get a greater revision with a change of %s', async (_what, change) => {
     const servers = createServerStore(store.database);
     const before = await servers.put(acme, 'revised', { v: 1 }, true);
-    const [after] = await store.database.query<{ id: string; revision: string }>(
+    const [after] = await store.admin.query<{ id: string; revision: string }>(
       `UPDATE servers SET ${change} WHERE tenant_id = 'acme' AND name = 'revised' RETURNING id, revision`,
     );
     expect(BigInt(after?.revision ?? 0)).toBeGreaterThan(BigInt(before.revision));
     expect(after?.id).toBe(before.id);
-    await store.database.query(`DELETE FROM servers WHERE name LIKE 'revised%'`);
+    await store.admin.query(`DELETE FROM servers WHERE name LIKE 'revised%'`);
   });
 
   it('keep their revision when nothing changes, and nobody can set it', async () => {
     await addServer(store.database, acme, 'same');
     const before = await revisionOf('same');
     await addServer(store.database, acme, 'same');
-    await store.database.query(`UPDATE servers SET revision = 1, updated_at = now() WHERE name = 'same'`);
+    await store.admin.query(`UPDATE servers SET revision = 1, updated_at = now() WHERE name = 'same'`);
     expect(await revisionOf('same')).toBe(before);
-    await store.database.query(`UPDATE servers SET revision = 1, enabled = false WHERE name = 'same'`);
+    await store.admin.query(`UPDATE servers SET revision = 1, enabled = false WHERE name = 'same'`);
     expect(await revisionOf('same')).toBeGreaterThan(before);
   });
 
@@ -87,7 +87,7 @@ describe('servers', () => {
     await addServer(store.database, acme, 'moved');
     for (const change of [`tenant_id = 'beta'`, 'id = gen_random_uuid()']) {
       await expect(
-        store.database.query(`UPDATE servers SET ${change} WHERE tenant_id = 'acme' AND name = 'moved'`),
+        store.admin.query(`UPDATE servers SET ${change} WHERE tenant_id = 'acme' AND name = 'moved'`),
       ).rejects.toMatchObject({ code: '23001' });
     }
   });
@@ -135,9 +135,9 @@ describe('servers', () => {
       };
       await createTicketStore(database).create({ ...ticket, expiresAt: now + 1 });
     }
-    await database.query(`DELETE FROM servers WHERE tenant_id = 'acme' AND name = 'doomed'`);
+    await store.admin.query(`DELETE FROM servers WHERE tenant_id = 'acme' AND name = 'doomed'`);
     for (const table of ['catalogs', 'credentials', 'tickets']) {
-      expect(await database.query(`SELECT server_id FROM ${table} WHERE tenant_id = 'acme'`), table).toEqual([
+      expect(await store.admin.query(`SELECT server_id FROM ${table} WHERE tenant_id = 'acme'`), table).toEqual([
         { server_id: kept },
       ]);
     }

@@ -43,14 +43,14 @@ describe('the key of an installation', () => {
 
   it('is not offered beside one that another node is just writing', async () => {
     const [first, second] = nodes.databases;
-    const { ensuring } = await first.transaction(async (writing) => {
+    const { ensuring } = await first.within({ kind: 'service' }).transaction(async (writing) => {
       await writing.query(
         `INSERT INTO service_keys (id, public_jwk, sealed, master_key_id, created_at) VALUES ('theirs', '{}', $1, 'm', $2)`,
         [randomBytes(8), new Date(NOW)],
       );
       const started = createServiceKeyStore(second).ensure(aKey('mine'), NOW);
       started.catch(() => undefined);
-      await eventually('the wait', async () => (await first.query(WAITING)).length > 0);
+      await eventually('the wait', async () => (await nodes.admin.query(WAITING)).length > 0);
       // Not awaited here: it waits for this very transaction.
       return { ensuring: started };
     });
@@ -59,12 +59,10 @@ describe('the key of an installation', () => {
 
   it('is the newest where there are several', async () => {
     await createServiceKeyStore(nodes.next()).ensure(aKey('old'), NOW);
-    await nodes
-      .next()
-      .query(
-        `INSERT INTO service_keys (id, public_jwk, sealed, master_key_id, created_at) VALUES ('new', '{}', $1, 'm', $2)`,
-        [randomBytes(8), new Date(NOW + 1)],
-      );
+    await nodes.admin.query(
+      `INSERT INTO service_keys (id, public_jwk, sealed, master_key_id, created_at) VALUES ('new', '{}', $1, 'm', $2)`,
+      [randomBytes(8), new Date(NOW + 1)],
+    );
     expect((await createServiceKeyStore(nodes.next()).list()).map(({ id }) => id)).toEqual(['new', 'old']);
   });
 
@@ -78,9 +76,9 @@ describe('the key of an installation', () => {
     expect(jwks?.keys.map(({ kid }) => kid)).toEqual([mine?.id]);
     await expect(aNode(randomBytes(32).toString('base64')).current()).rejects.toMatchObject({ code: 'internal' });
     // The private half of a P-256 key has a member "d" as JWK, and its curve's name as PKCS #8.
-    const rows = await nodes
-      .next()
-      .query<{ public_jwk: object; sealed: Buffer }>('SELECT public_jwk, sealed FROM service_keys');
+    const rows = await nodes.admin.query<{ public_jwk: object; sealed: Buffer }>(
+      'SELECT public_jwk, sealed FROM service_keys',
+    );
     expect(rows).toHaveLength(1);
     expect(Object.keys(rows[0]?.public_jwk ?? { d: 1 })).not.toContain('d');
     expect(rows[0]?.sealed.includes(Buffer.from('06072a8648ce3d0201', 'hex'))).toBe(false);

@@ -102,9 +102,9 @@ describe('an attempt to sign in', () => {
       expiresAt: old.expiresAt + 2 * 60 * MINUTE,
     });
     await aKeptAttempt({ principalId: principalId('sweeper'), expiresAt: old.expiresAt + 25 * 60 * MINUTE });
-    const left = await nodes
-      .next()
-      .query(`SELECT principal_id FROM sign_in_attempts WHERE principal_id LIKE 'swept-%' ORDER BY 1`);
+    const left = await nodes.admin.query(
+      `SELECT principal_id FROM sign_in_attempts WHERE principal_id LIKE 'swept-%' ORDER BY 1`,
+    );
     expect(left.map(({ principal_id }) => principal_id)).toEqual([beta.principalId, young.principalId]);
   });
 
@@ -166,12 +166,10 @@ describe('sign-ins on two nodes over one database', () => {
     const hashes = begun.map(({ id }) => Buffer.from(id, 'base64url'));
     const sealed = await Promise.all(hashes.map((hash) => aStore().find(hash, bench.clock.now())));
     for (const [n, hash] of hashes.entries())
-      await nodes
-        .next()
-        .query('UPDATE sign_in_attempts SET sealed = $2 WHERE state_hash = $1', [
-          hash,
-          sealed[(n + 1) % sealed.length]?.sealed,
-        ]);
+      await nodes.admin.query('UPDATE sign_in_attempts SET sealed = $2 WHERE state_hash = $1', [
+        hash,
+        sealed[(n + 1) % sealed.length]?.sealed,
+      ]);
     for (const one of begun) {
       await expect(bench.comeBack(one)).rejects.toMatchObject({ code: 'internal' });
       expect((await bench.flows.find(one.id))?.state).toBe('failed');
@@ -191,7 +189,7 @@ describe('sign-ins on two nodes over one database', () => {
     expect(await bench.comeBack(declined, { error: 'access_denied' })).toEqual({ kind: 'denied' });
     expect((await bench.flows.find(declined.id))?.state).toBe('denied');
     await aStore().end(acme, Buffer.from(declined.id, 'base64url'), 'denied');
-    await nodes.next().query(`SELECT pg_notify('keybearer', '{"kind":"resync"}')`);
+    await nodes.admin.query(`SELECT pg_notify('keybearer', '{"kind":"resync"}')`);
     await eventually('the mark', () => heard.some(({ kind }) => kind === 'resync'), 1_000);
     expect(heard.filter(({ kind }) => kind === 'sign_in_denied')).toEqual([
       { kind: 'sign_in_denied', tenantId: acme, serverId: bench.server.id, owner: 'p:anna' },

@@ -59,7 +59,7 @@ describe('tenants', () => {
 
   it('refuses a way of signing in that it could not read, also from a row written by hand', async () => {
     const insert = (signIn: unknown): Promise<unknown> =>
-      store.database.query('INSERT INTO tenants (id, name, sign_in) VALUES ($1, $1, $2)', [
+      store.admin.query('INSERT INTO tenants (id, name, sign_in) VALUES ($1, $1, $2)', [
         'by-hand',
         JSON.stringify(signIn),
       ]);
@@ -98,7 +98,7 @@ describe('tenants', () => {
     for (const id of ['gone', 'stays']) await fillTenant(id);
     expect(await createTenantStore(database).remove(tenantId('gone'))).toBe(true);
     expect(await createTenantStore(database).remove(tenantId('gone'))).toBe(false);
-    const tables = await database.query<{ name: string }>(
+    const tables = await store.admin.query<{ name: string }>(
       "SELECT table_name AS name FROM information_schema.columns WHERE column_name = 'tenant_id' AND table_schema = 'public' ORDER BY 1",
     );
     expect(tables.map(({ name }) => name)).toEqual([
@@ -118,7 +118,7 @@ describe('tenants', () => {
       'tickets',
     ]);
     for (const { name } of tables) {
-      const rows = await database.query<{ tenant_id: string }>(
+      const rows = await store.admin.query<{ tenant_id: string }>(
         `SELECT DISTINCT tenant_id FROM ${name} WHERE tenant_id IN ('gone', 'stays')`,
       );
       expect(rows, name).toEqual([{ tenant_id: 'stays' }]);
@@ -126,7 +126,7 @@ describe('tenants', () => {
   });
 
   it('has the tenant first in every primary key', async () => {
-    const rows = await store.database.query<{ table: string; first: string }>(
+    const rows = await store.admin.query<{ table: string; first: string }>(
       `SELECT c.relname AS table, a.attname AS first FROM pg_index i
        JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
@@ -137,7 +137,7 @@ describe('tenants', () => {
   });
 
   it('B266: holds long texts without a limit of its own', async () => {
-    const rows = await store.database.query(
+    const rows = await store.admin.query(
       `SELECT table_name, column_name FROM information_schema.columns
        WHERE table_schema = 'public' AND table_name <> 'pgmigrations' AND character_maximum_length IS NOT NULL`,
     );
@@ -206,13 +206,13 @@ async function fillTenant(id: string): Promise<void> {
 }
 
 async function fillSignIns(tenant: TenantId, serverId: ServerId): Promise<void> {
-  const { database, clock } = store;
+  const { clock } = store;
   const later = new Date(clock.now() + 600_000);
   const hash = (what: string): Buffer => Buffer.from(`${what} of ${tenant}`);
   const insert = (table: string, row: Readonly<Record<string, unknown>>): Promise<unknown> => {
     const names = ['tenant_id', ...Object.keys(row)];
     const places = names.map((_, n) => `$${n + 1}`).join(', ');
-    return database.query(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`, [
+    return store.admin.query(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`, [
       tenant,
       ...Object.values(row),
     ]);
