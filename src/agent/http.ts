@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type Router } from 'ex
 import { describeError, type Logger } from '../shared/logger.ts';
 import { resourceMetadata, WELL_KNOWN } from './protected-resource.ts';
 import { parseMcpRoute } from './route.ts';
+import { strictHeaders } from './strict-headers.ts';
 
 export interface HttpAppDeps {
   readonly publicUrl: () => string;
@@ -17,10 +18,10 @@ export interface HttpAppDeps {
 
 export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, logger }: HttpAppDeps): Express {
   const app = express();
-  app.disable('x-powered-by');
   app.set('etag', false);
   // Nobody's word on addresses is taken; the operator's front is configured, not believed.
   app.set('trust proxy', false);
+  app.use(strictHeaders(publicUrl));
 
   app.get('/healthz', (_request, response) => {
     response.json({ status: 'alive' });
@@ -30,16 +31,17 @@ export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, log
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
   });
 
-  app.use(WELL_KNOWN, async (request, response, next) => {
+  app.get(`${WELL_KNOWN}{/*route}`, async (request, response, next) => {
     const base = new URL(publicUrl()).pathname.replace(/\/$/, '');
-    const path = request.path === '/' ? '/mcp' : request.path;
+    const named = request.path.slice(WELL_KNOWN.length);
+    const path = named === '' || named === '/' ? '/mcp' : named;
     const route = parseMcpRoute(path.startsWith(`${base}/`) ? path.slice(base.length) : path);
     if (route === undefined) {
       next();
       return;
     }
-    response.set('cache-control', 'max-age=60').set('access-control-allow-origin', '*');
-    response.json(resourceMetadata(publicUrl(), route, await issuersOf(route.tenant)));
+    const metadata = resourceMetadata(publicUrl(), route, await issuersOf(route.tenant));
+    response.set('cache-control', 'max-age=60').set('access-control-allow-origin', '*').json(metadata);
   });
 
   app.use('/admin/v1', admin);
@@ -56,8 +58,20 @@ export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, log
 
 function lastWord(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    if (isUnreadable(error)) {
+      response.status(400).json({ error: 'invalid_request', message: 'The address is not well-formed.' });
+      return;
+    }
     logger.error({ error: describeError(error) }, 'request failed');
-    if (response.headersSent) next(error);
-    else response.status(500).json({ error: 'internal', message: 'Something went wrong inside the proxy.' });
+    response.status(500).json({ error: 'internal', message: 'Something went wrong inside the proxy.' });
   };
+}
+
+/** The router marks with a status what the other side did wrong: half of a percent sign, for one. */
+function isUnreadable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
 }

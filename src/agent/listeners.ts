@@ -6,7 +6,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
-import { STREAM_HEADERS } from './responder.ts';
+import { STREAM_HEADERS } from './answer-headers.ts';
 
 export interface Listener {
   readonly caller: Caller;

@@ -7,6 +7,7 @@ import { ProxyError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { MODERN_VERSION } from '../wire/era.ts';
 import { asciiJson } from '../wire/reply.ts';
+import { EMPTY_HEADERS, JSON_HEADERS } from './answer-headers.ts';
 import type { Listeners } from './listeners.ts';
 import { BadMessage, checkLegacyVersion, type Incoming, readMessage } from './message.ts';
 import type { Methods } from './methods.ts';
@@ -100,7 +101,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     if (incoming.kind !== 'request') {
       if (incoming.kind === 'answer') session?.questions?.answer(incoming.idText, incoming.params);
       else if (incoming.method === 'notifications/cancelled') cancel(session, incoming);
-      response.writeHead(202).end();
+      response.writeHead(202, [...EMPTY_HEADERS]).end();
       return;
     }
     if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen')
@@ -112,14 +113,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     const { resultText, version, capabilities } = methods.initialize(incoming.params);
     const session = sessions.open(caller, route, version, capabilities);
     const text = Buffer.from(`{"jsonrpc":"2.0","id":${incoming.idText},"result":${resultText}}`);
-    response.writeHead(200, [
-      'content-type',
-      'application/json',
-      'content-length',
-      String(text.length),
-      'mcp-session-id',
-      session.id,
-    ]);
+    response.writeHead(200, [...JSON_HEADERS, 'content-length', String(text.length), 'mcp-session-id', session.id]);
     response.end(text);
   };
 
@@ -162,7 +156,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     }
     withCaller(request, response, route, (caller) => {
       sessions.end(sessionOf(caller, request, route, 'null'));
-      response.writeHead(204).end();
+      response.writeHead(204, [...EMPTY_HEADERS]).end();
     });
   };
 

@@ -4,19 +4,11 @@ import type { ServerResponse } from 'node:http';
 import type { AgentHearing } from '../proxy/operations.ts';
 import type { Parts } from '../wire/reply.ts';
 import { eventOf } from '../wire/sse.ts';
+import { EMPTY_HEADERS, JSON_HEADERS, STREAM_HEADERS } from './answer-headers.ts';
 import type { Accepted } from './negotiate.ts';
 
 /** Written in one piece up to here; larger answers go part by part, uncopied. */
 const ONE_WRITE_BYTES = 64 * 1024;
-
-export const STREAM_HEADERS = [
-  'content-type',
-  'text/event-stream',
-  'cache-control',
-  'no-cache, no-transform',
-  'x-accel-buffering',
-  'no',
-] as const;
 
 /** A comment, which no client hands on (HTML §server-sent-events). */
 const STILL_HERE = ': waiting\n\n';
@@ -74,19 +66,13 @@ export class Responder implements AgentHearing {
 
   /** Ends without an answer: the request was cancelled by the one who sent it. */
   endWithoutAnswer(): void {
-    if (!this.#isStream) this.#response.writeHead(202);
+    if (!this.#isStream) this.#response.writeHead(202, [...EMPTY_HEADERS]);
     this.#response.end();
   }
 
   #sendJson(buffers: readonly Buffer[], status: number, headers: readonly string[]): void {
     const length = buffers.reduce((sum, { length: bytes }) => sum + bytes, 0);
-    this.#response.writeHead(status, [
-      'content-type',
-      'application/json',
-      'content-length',
-      String(length),
-      ...headers,
-    ]);
+    this.#response.writeHead(status, [...JSON_HEADERS, 'content-length', String(length), ...headers]);
     if (length <= ONE_WRITE_BYTES) {
       this.#response.end(Buffer.concat(buffers, length));
       return;

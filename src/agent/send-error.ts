@@ -1,5 +1,6 @@
 // A JSON-RPC error as a whole HTTP answer. Nothing is sent where an answer was begun already.
 import type { ServerResponse } from 'node:http';
+import { JSON_HEADERS } from './answer-headers.ts';
 
 /** `idText` is JSON text; without one the id is null, as JSON-RPC says. */
 export function sendError(
@@ -11,7 +12,7 @@ export function sendError(
 ): void {
   if (response.headersSent || response.destroyed) return;
   const text = Buffer.from(`{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(error)}}`);
-  response.writeHead(status, ['content-type', 'application/json', 'content-length', String(text.length), ...headers]);
+  response.writeHead(status, [...JSON_HEADERS, 'content-length', String(text.length), ...headers]);
   response.end(text);
 }
 

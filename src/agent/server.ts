@@ -7,6 +7,7 @@ import type { Cancel, Clock } from '../shared/clock.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import { parseMcpRoute } from './route.ts';
+import { sendError } from './send-error.ts';
 
 export interface AgentServerDeps {
   readonly gatekeeper: Gatekeeper;
@@ -57,10 +58,7 @@ export async function listenForAgents(
       const refused = gatekeeper.check(request, SIGN_IN_PAGES.test(request.url ?? '') ? 'pages' : 'api');
       if (refused !== undefined) {
         request.resume();
-        const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: refused, message: REFUSALS[refused] } });
-        response
-          .writeHead(refused, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
-          .end(body);
+        sendError(response, refused, { code: refused, message: REFUSALS[refused] });
         return;
       }
       if (route === undefined) {

@@ -1,37 +1,14 @@
-// What browsers are told with every page, and which posts they may make.
-import type { RequestHandler } from 'express';
+// Which posts browsers may make to the pages, and where the forms of a page may lead.
 
 const LOOPBACK_SITES = ['http://127.0.0.1:*', 'http://localhost:*'];
 
 /**
- * `formLeadsTo` is the origin that the page's form leads to by a redirect. Chromium holds every redirect
- * after a form against `form-action`, those of the other site to its own sign-in hosts too, and nobody can
- * list these beforehand: so any https site then, and on the machine itself any port.
+ * What a page's `form-action` has to let pass, when its form is answered with a redirect to another site.
+ * Chromium holds every redirect after a form against it, those of the other site to its own sign-in hosts too,
+ * and nobody can list these beforehand: so any https site then, and on the machine itself any port (ADR 14).
  */
-export function securityPolicy(formLeadsTo?: string): string {
-  const further = formLeadsTo?.startsWith('http:') === true ? LOOPBACK_SITES : [];
-  const sites = formLeadsTo === undefined ? [] : ['https:', formLeadsTo, ...further];
-  const formAction = ["'self'", ...sites].join(' ');
-  return `default-src 'none'; style-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`;
-}
-
-const HEADERS = {
-  'Content-Security-Policy': securityPolicy(),
-  // Addresses hold tickets, codes and states.
-  'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-};
-
-const HTTPS_ONLY = { 'Strict-Transport-Security': 'max-age=31536000' };
-
-export function strictPages(publicUrl: () => string): RequestHandler {
-  return (_request, response, next) => {
-    response.set(HEADERS);
-    if (publicUrl().startsWith('https:')) response.set(HTTPS_ONLY);
-    next();
-  };
+export function formTargets(leadsTo: string): readonly string[] {
+  return ['https:', leadsTo, ...(leadsTo.startsWith('http:') ? LOOPBACK_SITES : [])];
 }
 
 export interface PostOrigin {

@@ -53,8 +53,8 @@ export function createClientDocuments({ publicUrl, publicJwks }: ClientDocuments
   });
 
   router.get('/oauth/jwks.json', async (_request, response) => {
-    response.set('cache-control', 'public, max-age=3600');
-    response.json(await publicJwks());
+    const keys = await publicJwks();
+    response.set('cache-control', 'public, max-age=3600').json(keys);
   });
   return router;
 }

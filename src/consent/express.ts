@@ -1,8 +1,9 @@
 // Between express and the pages: what a page may know of a request, and how its answer is written.
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { contentPolicy } from '../shared/content-policy.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type Answer, type BrowserRequest, refuse } from './answer.ts';
-import { isOwnPost, securityPolicy } from './browser-rules.ts';
+import { formTargets, isOwnPost } from './browser-rules.ts';
 import { cookieName, readCookies, writeCookie } from './cookies.ts';
 import { render } from './layout.ts';
 import { type Site, siteOf } from './site.ts';
@@ -34,7 +35,7 @@ export function send(response: Response, site: Site, answer: Answer): void {
     return;
   }
   const { onward, formLeadsTo } = answer;
-  if (formLeadsTo !== undefined) response.set('Content-Security-Policy', securityPolicy(formLeadsTo));
+  if (formLeadsTo !== undefined) response.set('Content-Security-Policy', contentPolicy(formTargets(formLeadsTo)));
   if (onward !== undefined) response.set('Refresh', `${onward.afterS}; url=${onward.url}`);
   response.status(answer.status).type('html').send(render(site, answer.content));
 }

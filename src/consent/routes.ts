@@ -3,7 +3,6 @@ import express, { type RequestHandler, Router } from 'express';
 import type { BrowserSessionStore } from '../identity/browser-session-store.ts';
 import { isJsonObject } from '../wire/reply.ts';
 import type { Answer, BrowserRequest } from './answer.ts';
-import { strictPages } from './browser-rules.ts';
 import { type CallbackDeps, createCallbackPages } from './callback.ts';
 import { createConnectPages } from './connect.ts';
 import { type ConnectKeyDeps, createConnectKey } from './connect-key.ts';
@@ -58,7 +57,6 @@ export function createConsentRouter(deps: ConsentDeps): Router {
 
   const router = Router({ caseSensitive: true });
   const places = ['/connect', '/connections', '/connect.css', '/oauth/callback'];
-  router.use(places, strictPages(publicUrl));
   router.get('/connect.css', (_request, response) => {
     response.set('Cache-Control', 'public, max-age=3600').type('css').send(STYLESHEET);
   });

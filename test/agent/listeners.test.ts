@@ -157,7 +157,7 @@ describe('a stream', () => {
     const anna = await bench.listen();
     await until(() => anna.text().includes(': hello'), 'the greeting');
     expect(anna.text()).toMatch(
-      /content-type: text\/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no/i,
+      /content-type: text\/event-stream\r\nx-content-type-options: nosniff\r\ncache-control: no-store, no-transform\r\nx-accel-buffering: no/i,
     );
     for (let n = 1; n <= 3; n++) {
       bench.clock.advance(25_000);

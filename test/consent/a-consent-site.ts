@@ -1,6 +1,7 @@
 // The sign-in pages on a real port, with everything behind them in memory.
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { strictHeaders } from '../../src/agent/strict-headers.ts';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { type ConsentDeps, createConsentRouter } from '../../src/consent/routes.ts';
 import { type Owner, ownerKey } from '../../src/credential/credential.ts';
@@ -107,6 +108,7 @@ export async function openConsentSite(
   const note = (step: string, { name }: UpstreamServer, owner: Owner): void => {
     done.push(`${step} ${name} ${ownerKey(owner)}`);
   };
+  app.use(strictHeaders(deps.publicUrl ?? (() => origin)));
   app.use(
     createConsentRouter({
       tickets,
