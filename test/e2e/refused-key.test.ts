@@ -1,12 +1,14 @@
 // For pasted keys: a refused key is tried once more only when a newer one is kept, and never a third time.
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { PAIRINGS, useScene, withKeys } from '../support/scene.ts';
 import { startScripted } from '../support/scripted-upstream.ts';
 import { linkIn } from '../support/sign-in.ts';
 import type { KeyedServer } from '../support/upstreams/keyed-server.ts';
 
-const scene = useScene();
+// Time stands still: the feed reads everything anew each minute, and would find the newer key before the call does.
+const scene = useScene({ clock: new FakeClock() });
 
 const callsWith = ({ seen }: KeyedServer, key: string) =>
   seen.filter(({ method, headers }) => method === 'tools/call' && headers.authorization === `Bearer ${key}`).length;
