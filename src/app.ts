@@ -3,6 +3,7 @@
 import { createDirectory } from './admin/directory.ts';
 import { createLiveConnections } from './admin/live-connections.ts';
 import { createAdminRouter } from './admin/router.ts';
+import { authorizationOf } from './agent/authorization-header.ts';
 import { createGatekeeper } from './agent/gatekeeper.ts';
 import { createHttpApp } from './agent/http.ts';
 import { Listeners } from './agent/listeners.ts';
@@ -28,8 +29,8 @@ import { ownerKey } from './credential/credential.ts';
 import { createDefinitionSecrets } from './credential/definition-secrets.ts';
 import { createStaticKeyProvider } from './credential/key-provider.ts';
 import { createVault } from './credential/vault.ts';
-import { hashAgentKey } from './identity/agent-key.ts';
 import { announcedIssuers, announcedKeys, announcedTenants } from './identity/announced.ts';
+import { createApiKeyVerifier } from './identity/api-key-verifier.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createAskForCredential } from './proxy/ask-for-credential.ts';
 import { createAskSignIn } from './proxy/ask-sign-in.ts';
@@ -198,7 +199,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const mcp = createMcpEndpoint({
       authenticate: (request, route) =>
         authenticator.authenticate({
-          authorization: request.headers.authorization,
+          authorization: authorizationOf(request),
           principalHeader: principalHeaderOf(request),
           pathTenant: route.tenant,
         }),
@@ -213,7 +214,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const admin = createAdminRouter({
       adminKey: options.adminKey,
-      findAgentKey: (keyText) => keys.findByHash(hashAgentKey(keyText)),
+      findAgentKey: createApiKeyVerifier(keys, clock).find,
       tenants,
       issuers,
       keys,

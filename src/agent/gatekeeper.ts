@@ -1,6 +1,7 @@
 // Host and Origin allowlists, looked at before anything of a request is read (2025-11-25 §transports,
 // security warning: Origin MUST be validated). An absent Origin is fine: agents are no browsers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isSaidTwice } from './authorization-header.ts';
 
 export interface GatekeeperOptions {
   /** Origin of the public URL; undefined until the port is known. */
@@ -17,9 +18,21 @@ export interface Gatekeeper {
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** An origin and nothing more: no user, path or list. */
+const LOOPBACK_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, MCP-Protocol-Version, Retry-After';
 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase();
+
+/**
+ * Undefined when nothing, or two things, are said. Of two Host headers Node shows the first (RFC 9112 §3.2
+ * has them refused); a target in absolute form says the host itself, and the header means nothing (§3.2.2).
+ */
+function hostOf({ url = '/', headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (headers.host === undefined || isSaidTwice(rawHeaders, 'host')) return undefined;
+  if (url.startsWith('/') || url === '*') return headers.host;
+  return URL.canParse(url) ? new URL(url).host : undefined;
+}
 
 export function createGatekeeper({ publicUrl, allowedHosts, allowedOrigins }: GatekeeperOptions): Gatekeeper {
   const hosts = new Set((allowedHosts ?? []).map((host) => host.toLowerCase()));
@@ -39,12 +52,13 @@ export function createGatekeeper({ publicUrl, allowedHosts, allowedOrigins }: Ga
   const originIsAllowed = (origin: string): boolean => {
     const lower = origin.toLowerCase();
     if (origins.has(lower) || lower === own().origin) return true;
-    return URL.canParse(lower) && /^https?:/.test(lower) && LOOPBACK.has(new URL(lower).hostname);
+    return LOOPBACK_ORIGIN.test(lower);
   };
 
   return {
     check(request, door) {
-      const { host, origin } = request.headers;
+      const { origin } = request.headers;
+      const host = hostOf(request);
       if (host === undefined) return 400;
       if (!hostIsAllowed(host)) return 403;
       // What browsers send with a form of a page that has `no-referrer` (Fetch §3.2), as ours have; those

@@ -1,6 +1,6 @@
 // The node:http server. MCP routes go straight to our endpoint, the rest to express, which alone would
 // cost more than a whole proxied call.
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../shared/clock.ts';
@@ -31,7 +31,7 @@ const SIGN_IN_PAGES = /^\/(?:connect|connections)(?:[/?]|$)/;
 const SWEEP_MS = 50;
 
 const REFUSALS = {
-  400: 'The request has no Host header.',
+  400: 'The request has no Host header, or more than one.',
   403: 'This Host or Origin is not allowed here; see KEYBEARER_ALLOWED_HOSTS and KEYBEARER_ALLOWED_ORIGINS.',
 } as const;
 
@@ -43,6 +43,37 @@ export async function listenForAgents(
 ): Promise<AgentServer> {
   /** Connections that have not asked for anything yet; Node does not count them as idle. */
   const silent = new Set<Duplex>();
+  const serve = (request: IncomingMessage, response: ServerResponse, isHeldBack = false): void => {
+    silent.delete(request.socket);
+    const refused = gatekeeper.check(request, SIGN_IN_PAGES.test(request.url ?? '') ? 'pages' : 'api');
+    if (refused !== undefined) {
+      // What they wanted to say is not read.
+      sendError(response, refused, { code: refused, message: REFUSALS[refused] }, 'null', ['connection', 'close']);
+      return;
+    }
+    if (isHeldBack) response.writeContinue();
+    if (request.url?.startsWith('/') === false) request.url = pathOf(request.url);
+    const route = parseMcpRoute(request.url ?? '/');
+    if (route === undefined) {
+      app(request, response);
+      return;
+    }
+    if (request.headers.origin !== undefined) {
+      gatekeeper.allowReading(request, response);
+      if (request.method === 'OPTIONS') {
+        response
+          .writeHead(204, {
+            'access-control-allow-methods': 'POST, GET, DELETE',
+            'access-control-allow-headers':
+              'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, keybearer-principal, last-event-id',
+            'access-control-max-age': '600',
+          })
+          .end();
+        return;
+      }
+    }
+    mcp(request, response, route);
+  };
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
@@ -52,36 +83,10 @@ export async function listenForAgents(
       maxHeaderSize: 16_384,
       requireHostHeader: false,
     },
-    (request, response) => {
-      silent.delete(request.socket);
-      const route = parseMcpRoute(request.url ?? '/');
-      const refused = gatekeeper.check(request, SIGN_IN_PAGES.test(request.url ?? '') ? 'pages' : 'api');
-      if (refused !== undefined) {
-        request.resume();
-        sendError(response, refused, { code: refused, message: REFUSALS[refused] });
-        return;
-      }
-      if (route === undefined) {
-        app(request, response);
-        return;
-      }
-      if (request.headers.origin !== undefined) {
-        gatekeeper.allowReading(request, response);
-        if (request.method === 'OPTIONS') {
-          response
-            .writeHead(204, {
-              'access-control-allow-methods': 'POST, GET, DELETE',
-              'access-control-allow-headers':
-                'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, keybearer-principal, last-event-id',
-              'access-control-max-age': '600',
-            })
-            .end();
-          return;
-        }
-      }
-      mcp(request, response, route);
-    },
+    (request, response) => serve(request, response),
   );
+  // Of itself Node asks for the body before anybody has looked at the head.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => serve(request, response, true));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, 4096, () => {
@@ -121,6 +126,13 @@ export async function listenForAgents(
         server.closeAllConnections();
       }),
   };
+}
+
+/** Of a target in absolute form, whose host was looked at (RFC 9112 §3.2.2). */
+function pathOf(target: string): string {
+  if (!URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return pathname + search;
 }
 
 function urlOf(server: Server, host: string): string {

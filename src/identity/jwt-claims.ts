@@ -6,15 +6,25 @@ import type { Claims } from './jwt-form.ts';
 
 const MAX_CLAIM_LENGTH = 255;
 const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
+const ACCESS_KINDS = ['bearer', 'dpop', 'access', 'access_token', ...TYPES];
 /** The year 5138 in seconds; a larger number is milliseconds by mistake. */
 const MAX_SECONDS = 100_000_000_000;
 
-/**
- * RFC 9068 says `at+jwt`, most identity providers say `JWT` or nothing. An ID token cannot be told
- * by its type; it is the audience that keeps it out.
- */
+/** RFC 9068 says `at+jwt`, most identity providers say `JWT` or nothing. */
 export function isAccessTokenType(typ: unknown): boolean {
   return typ === undefined || (typeof typ === 'string' && TYPES.includes(typ.toLowerCase()));
+}
+
+/**
+ * An ID token tells a client who signed in there, and opens nothing. Its type seldom says so, and where the
+ * audience is the client's own id it is no help either. What only an ID token carries (OpenID Connect Core
+ * §3.1.3.6, §3.3.2.11), or what its provider calls it: `typ` of Keycloak, `token_use` of Cognito. Logout
+ * tokens (Back-Channel Logout §2.4) have `events`.
+ */
+export function isOtherKindOfToken(claims: Claims): boolean {
+  const kind = claims['typ'] ?? claims['token_use'];
+  const isAccess = kind === undefined || (typeof kind === 'string' && ACCESS_KINDS.includes(kind.toLowerCase()));
+  return !isAccess || ['at_hash', 'c_hash', 's_hash', 'events'].some((name) => Object.hasOwn(claims, name));
 }
 
 /** Non-empty text of bounded length; a number is not turned into text, a mail address is not asked for. */

@@ -4,7 +4,7 @@ import type { Clock } from '../shared/clock.ts';
 import { isForUs } from './audience.ts';
 import type { InternCaller } from './intern-caller.ts';
 import type { JwksSource } from './jwks-source.ts';
-import { isAccessTokenType, readAgentId, readEnd, readPrincipal, readScopes } from './jwt-claims.ts';
+import { isAccessTokenType, isOtherKindOfToken, readAgentId, readEnd, readPrincipal, readScopes } from './jwt-claims.ts';
 import { readUnverifiedClaims } from './jwt-form.ts';
 import { checkSignature, MAX_AGE_S, TOLERANCE_S } from './jwt-signature.ts';
 import { isRefusal, refusal } from './refusal.ts';
@@ -32,6 +32,7 @@ export function createJwtVerifier({ issuers, keys, publicUrl, clock, intern }: J
     const { payload, protectedHeader } = await checkSignature(issuer, token, keys, clock);
     // The choice of registrations read claims that nobody had vouched for yet; what decides is read from signed ones.
     if (!isAccessTokenType(protectedHeader.typ)) throw refusal('typ');
+    if (isOtherKindOfToken(payload)) throw refusal('no access token');
     if (!isForUs(payload.aud, expectedAudience(issuer, publicUrl()))) throw refusal('aud');
     if (issuer.tenantClaim !== undefined && payload[issuer.tenantClaim] !== issuer.tenantId)
       throw refusal('tenant claim');

@@ -1,4 +1,5 @@
 // Who is asking: keys and signed tokens of the tenant, and the challenge for everybody else.
+import http from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../support/agents/agent.ts';
@@ -69,6 +70,53 @@ describe('without a good credential', () => {
     for (const { status, body } of answers) expect([status, body]).toEqual([unknown.status, unknown.body]);
   });
 
+  it('one Authorization header counts: of two, whichever comes first, neither is looked at', async () => {
+    const tenant = await scene.tenant();
+    const good = `Bearer ${await scene.app.agentKey(tenant.id, { principal: 'ada' })}`;
+    const admin = `Bearer ${scene.app.adminKey}`;
+    const status = (path: string, authorization: string | readonly string[]) =>
+      within(
+        new Promise<number | undefined>((resolve, reject) => {
+          const headers = { authorization, 'content-type': 'application/json', accept: 'text/event-stream' };
+          http
+            .get(`${scene.app.url}${path}`, { headers: headers as http.OutgoingHttpHeaders }, (response) => {
+              response.resume();
+              resolve(response.statusCode);
+            })
+            .on('error', reject);
+        }),
+        'a status',
+      );
+    // Known, and then asked for a session.
+    expect(await status('/mcp', good)).toBe(400);
+    expect(await status('/admin/v1/tenants', admin)).toBe(200);
+    for (const other of ['Bearer kb_unknown', 'Basic x', ''])
+      for (const two of [
+        [good, other],
+        [other, good],
+      ])
+        expect(await status('/mcp', two), two.join()).toBe(401);
+    expect(await status('/mcp', [good, good])).toBe(401);
+    expect(await status('/admin/v1/tenants', [admin, admin])).toBe(401);
+  });
+
+  it('an admin key that has expired opens nothing any more', async () => {
+    const tenant = await scene.tenant();
+    const key = await scene.app.agentKey(tenant.id, {
+      scopes: [`admin:${tenant.id}`],
+      expiresAt: new Date(Date.now() + 60_000).toISOString(),
+    });
+    const status = async () =>
+      (await fetch(`${scene.app.url}/admin/v1/tenants/${tenant.id}`, { headers: { authorization: `Bearer ${key}` } }))
+        .status;
+    expect(await status()).toBe(200);
+    await scene.app.sql('UPDATE agent_keys SET expires_at = $2 WHERE tenant_id = $1', [
+      tenant.id,
+      new Date(Date.now() - 1_000),
+    ]);
+    expect(await status()).toBe(401);
+  });
+
   it('a key must be told for whom it acts, and may not act for others', async () => {
     const tenant = await scene.tenant();
     const one = { authorization: `Bearer ${await scene.app.agentKey(tenant.id, { principal: 'ada' })}` };
@@ -115,8 +163,9 @@ describe('a signed token', () => {
         jwks: { keys: [jwk] },
         audience: `${scene.app.url}/mcp`,
       });
+      const token = await sign();
       const agent = await scene.keep(
-        within(connectRaw(kind, `${scene.app.url}/mcp`, { authorization: `Bearer ${await sign()}` }), 'the agent'),
+        within(connectRaw(kind, `${scene.app.url}/mcp`, { authorization: `Bearer ${token}` }), 'the agent'),
       );
       expect((await agent.listTools()).tools.map(({ name }) => name)).toContain('s__whoami');
       const asked = await agent.callTool('s__whoami');
@@ -124,6 +173,9 @@ describe('a signed token', () => {
       await postKey(linkIn(asked), 'key-bob');
       expect(textOf(await agent.callTool('s__whoami'))).toMatch(/^who=bob;/);
       expect(textOf(await (await tenant.raw(kind, 'ada')).callTool('s__whoami'))).toMatch(/^who=ada;/);
+      const [, , signature = ''] = token.split('.');
+      expect(JSON.stringify(upstream.seen), 'the token stays here').not.toContain(signature);
+      expect(scene.app.lines.join('')).not.toContain(signature);
     },
   );
 

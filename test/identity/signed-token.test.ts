@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { AUDIENCE, anIssuer, createSigner, ISSUER, type Signer, sign, tenant, World } from './support.ts';
+import { anIssuer, createSigner, ISSUER, type Signer, sign, tenant, World } from './support.ts';
+import { BAD, es256k, GOOD, hmac, makeSigners } from './token-table.ts';
 
 const URI = 'https://idp.test/keys';
 let signer: Signer;
-let stranger: Signer;
 
 beforeAll(async () => {
-  [signer, stranger] = await Promise.all([createSigner('k1'), createSigner('k1')]);
+  ({ good: signer } = await makeSigners());
 });
 
 function aWorld(over: Parameters<typeof anIssuer>[1] = {}): World {
@@ -16,72 +16,6 @@ function aWorld(over: Parameters<typeof anIssuer>[1] = {}): World {
   world.documents.set(URI, { keys: [signer.jwk] });
   return world;
 }
-
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-async function hmac(world: World, secret: string): Promise<string> {
-  const { SignJWT } = await import('jose');
-  return new SignJWT(world.claims()).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(Buffer.from(secret));
-}
-
-type Token = (world: World) => Promise<string> | string;
-
-const GOOD: Record<string, Token> = {
-  'of the plain form': (world) => sign(signer, world.claims()),
-  'of type at+jwt': (world) => sign(signer, world.claims(), { typ: 'at+jwt' }),
-  'of type application/at+jwt': (world) => sign(signer, world.claims(), { typ: 'application/AT+JWT' }),
-  'of type JWT': (world) => sign(signer, world.claims(), { typ: 'JWT' }),
-  'with a list of audiences': (world) => sign(signer, world.claims({ aud: ['https://other.test', AUDIENCE] })),
-  'with a slash after the audience': (world) => sign(signer, world.claims({ aud: `${AUDIENCE}/` })),
-  'made for our endpoint': (world) => sign(signer, world.claims({ aud: `${AUDIENCE}/mcp` })),
-  'that ended within the tolerance': (world) => sign(signer, world.claims({ exp: world.now - 29 })),
-  'that begins within the tolerance': (world) => sign(signer, world.claims({ nbf: world.now + 30 })),
-  'without a key id while one key fits': (world) => sign({ ...signer, jwk: {} }, world.claims()),
-};
-
-const BAD: Record<string, Token> = {
-  'with alg none': (world) => `${encode({ alg: 'none' })}.${encode(world.claims())}.`,
-  'with alg none and some signature': (world) => `${encode({ alg: 'none' })}.${encode(world.claims())}.AAAA`,
-  'signed by HS256 with the public key as secret': (world) => hmac(world, JSON.stringify(signer.jwk)),
-  'signed by HS256 with the coordinate as secret': (world) => hmac(world, String(signer.jwk.x)),
-  'signed by another key of the same id': (world) => sign(stranger, world.claims()),
-  'that brings its own key along': (world) => sign(stranger, world.claims(), { jwk: stranger.jwk }),
-  'that names its own key address': (world) => sign(stranger, world.claims(), { jku: 'https://evil.test/keys' }),
-  'of an unknown key id': (world) => sign(signer, world.claims(), { kid: 'k2' }),
-  'that has expired': (world) => sign(signer, world.claims({ exp: world.now - 30 })),
-  'without exp': (world) => sign(signer, world.claims({ exp: undefined })),
-  'with exp as text': (world) => sign(signer, world.claims({ exp: String(world.now + 100) })),
-  'with exp in milliseconds': (world) => sign(signer, world.claims({ exp: (world.now + 100) * 1000 })),
-  'without iat': (world) => sign(signer, world.claims({ iat: undefined })),
-  'with iat in the future': (world) => sign(signer, world.claims({ iat: world.now + 31 })),
-  'older than a day': (world) => sign(signer, world.claims({ iat: world.now - 86_400 - 31, exp: world.now + 100 })),
-  'not yet valid': (world) => sign(signer, world.claims({ nbf: world.now + 31 })),
-  'with nbf as text': (world) => sign(signer, world.claims({ nbf: 'now' })),
-  'without audience': (world) => sign(signer, world.claims({ aud: undefined })),
-  'for another service': (world) => sign(signer, world.claims({ aud: 'https://other.test' })),
-  'for another service on our host': (world) => sign(signer, world.claims({ aud: `${AUDIENCE}/billing` })),
-  'for another tenant’s endpoint': (world) => sign(signer, world.claims({ aud: `${AUDIENCE}/t/b/mcp` })),
-  'for an empty list of audiences': (world) => sign(signer, world.claims({ aud: [] })),
-  'whose audience only begins like ours': (world) => sign(signer, world.claims({ aud: `${AUDIENCE}.evil.test` })),
-  'of an unregistered issuer': (world) => sign(signer, world.claims({ iss: 'https://evil.test' })),
-  'whose issuer has a slash more': (world) => sign(signer, world.claims({ iss: `${ISSUER}/` })),
-  'without issuer': (world) => sign(signer, world.claims({ iss: undefined })),
-  'with a list of issuers': (world) => sign(signer, world.claims({ iss: [ISSUER] })),
-  'with a numeric sub': (world) => sign(signer, world.claims({ sub: 42 })),
-  'with an empty sub': (world) => sign(signer, world.claims({ sub: '' })),
-  'without sub': (world) => sign(signer, world.claims({ sub: undefined })),
-  'with a sub of 256 characters': (world) => sign(signer, world.claims({ sub: 'x'.repeat(256) })),
-  'with a control character in sub': (world) => sign(signer, world.claims({ sub: 'ann\u0000' })),
-  'with half a character in sub': (world) => sign(signer, world.claims({ sub: 'ann\ud800' })),
-  'with an unknown crit': (world) =>
-    `${encode({ alg: 'ES256', kid: 'k1', crit: ['x'], x: 1 })}.${encode(world.claims())}.${'A'.repeat(86)}`,
-  'of another type': (world) => sign(signer, world.claims(), { typ: 'logout+jwt' }),
-  'of a type that is no text': async (world) => sign(signer, world.claims(), JSON.parse('{"typ": 1}')),
-  'whose payload is a list': () => `${encode({ alg: 'ES256' })}.${encode([])}.AAAA`,
-  'whose payload is no JSON': () => `${encode({ alg: 'ES256' })}.AAAA.AAAA`,
-  'of five parts': async (world) => `${await sign(signer, world.claims())}.AAAA.AAAA`,
-  'of two parts': async (world) => (await sign(signer, world.claims())).split('.').slice(0, 2).join('.'),
-};
 
 describe('T13: a signed token', () => {
   it.each(Object.entries(GOOD))('%s is taken', async (_, make) => {
@@ -100,6 +34,68 @@ describe('T13: a signed token', () => {
     const token = await new CompactSign(Buffer.from(JSON.stringify(world.claims())))
       .setProtectedHeader({ alg: 'ES256', kid: 'k1', crit: ['x'], x: 1 })
       .sign(signer.privateKey, { crit: { x: true } });
+    expect(await world.outcome(token)).toBe('unauthenticated');
+  });
+
+  it.each(['bearer', 'BEARER', 'Bearer', 'Bearer  '])('is taken behind %j', async (scheme) => {
+    const world = aWorld();
+    const authorization = `${scheme.trimEnd()}${' '.repeat(scheme.length - scheme.trimEnd().length || 1)}${await sign(signer, world.claims())}`;
+    expect(await world.outcome(undefined, { authorization })).toMatchObject({ tenantId: 'a' });
+  });
+
+  it('is refused behind another scheme, two of them, or together with a second token', async () => {
+    const world = aWorld();
+    const token = await sign(signer, world.claims());
+    for (const authorization of [
+      token,
+      `Basic ${token}`,
+      `DPoP ${token}`,
+      `Bearer Bearer ${token}`,
+      `Bearer\t${token}`,
+      `Bearer"${token}"`,
+      `Bearer "${token}"`,
+      `Bearer ${token}, Bearer ${token}`,
+      `Bearer ${token} ${token}`,
+      `Bearer token=${token}`,
+      ` Bearer ${token}`,
+      'Bearer',
+      'Bearer ',
+      '',
+    ])
+      expect(await world.outcome(undefined, { authorization }), authorization).toBe('unauthenticated');
+  });
+
+  it('is refused with each of its bytes changed in turn', async () => {
+    const world = aWorld();
+    const token = await sign(signer, world.claims());
+    for (let at = 0; at < token.length; at += 1) {
+      const other = token[at] === 'A' ? 'B' : 'A';
+      expect(await world.outcome(token.slice(0, at) + other + token.slice(at + 1)), `at ${at}`).toBe('unauthenticated');
+    }
+    expect(await world.outcome(token)).toMatchObject({ tenantId: 'a' });
+  });
+
+  it.each(['PS256', 'EdDSA', 'ES384', 'RS512'])(
+    'is taken when signed by %s, and not where others were named',
+    async (alg) => {
+      const other = await createSigner('k1', alg);
+      for (const [algorithms, isTaken] of [
+        [[], true],
+        [[alg], true],
+        [['ES256', 'RS256'], false],
+      ] as const) {
+        const world = aWorld({ algorithms });
+        world.documents.set(URI, { keys: [other.jwk] });
+        const outcome = await world.outcome(await sign(other, world.claims()));
+        expect(typeof outcome === 'object', `${alg} of ${algorithms.join()}`).toBe(isTaken);
+      }
+    },
+  );
+
+  it('is refused when signed by ES256K, also where the tenant names it', async () => {
+    const world = aWorld({ algorithms: ['ES256K'] });
+    const { token, jwk } = es256k(world);
+    world.documents.set(URI, { keys: [jwk] });
     expect(await world.outcome(token)).toBe('unauthenticated');
   });
 
