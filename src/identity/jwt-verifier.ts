@@ -4,7 +4,14 @@ import type { Clock } from '../shared/clock.ts';
 import { isForUs } from './audience.ts';
 import type { InternCaller } from './intern-caller.ts';
 import type { JwksSource } from './jwks-source.ts';
-import { isAccessTokenType, isOtherKindOfToken, readAgentId, readEnd, readPrincipal, readScopes } from './jwt-claims.ts';
+import {
+  isAccessTokenType,
+  isOtherKindOfToken,
+  readAgentId,
+  readEnd,
+  readPrincipal,
+  readScopes,
+} from './jwt-claims.ts';
 import { readUnverifiedClaims } from './jwt-form.ts';
 import { checkSignature, MAX_AGE_S, TOLERANCE_S } from './jwt-signature.ts';
 import { isRefusal, refusal } from './refusal.ts';

@@ -7,7 +7,7 @@ import { parseMcpRoute } from '../../src/agent/route.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 
 const asked = (headers: Record<string, string | undefined>): IncomingMessage =>
-  ({ url: "/mcp", headers, rawHeaders: [] }) as unknown as IncomingMessage;
+  ({ url: '/mcp', headers, rawHeaders: [] }) as unknown as IncomingMessage;
 
 describe('the gatekeeper', () => {
   const local = createGatekeeper({
