@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { parseDefinition } from '../dist/catalog/definition.js';
 import { createSecretKeeper } from '../dist/credential/keep-secret.js';
-import { createStaticKeyProvider } from '../dist/credential/key-provider.js';
+import { createStaticKeyProvider } from '../dist/credential/local-keys.js';
 import { createVault } from '../dist/credential/vault.js';
 import { jwtPrincipal } from '../dist/identity/caller.js';
 import { systemClock } from '../dist/shared/clock.js';
@@ -91,5 +91,5 @@ function askedOnce(store) {
     if (!known.has(tenantId)) known.set(tenantId, store.ensure(tenantId, key));
     return known.get(tenantId);
   };
-  return { list: store.list, ensure };
+  return { list: store.list, findCurrent: (tenantId) => Promise.resolve(known.get(tenantId)), ensure };
 }

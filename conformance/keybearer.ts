@@ -1,6 +1,7 @@
 // Keybearer in this process, with the scenario's server as its only one, and a key for an agent.
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../src/app.ts';
+import { createStaticKeyProvider } from '../src/credential/local-keys.ts';
 import { systemClock } from '../src/shared/clock.ts';
 import { createLogger } from '../src/shared/logger.ts';
 import { Secret } from '../src/shared/secret.ts';
@@ -31,7 +32,7 @@ export async function startKeybearer(
     version: '0.0.0-conformance',
     databaseUrl,
     http: { host: '127.0.0.1', port: 0, publicUrl, allowedHosts: undefined, allowedOrigins: undefined },
-    masterKeys: [new Secret(randomBytes(32).toString('base64'))],
+    masterKeys: createStaticKeyProvider([randomBytes(32).toString('base64')]),
     adminKey: new Secret(adminKey),
     // The suite's servers are all at http://localhost.
     egress: { allow: ['localhost', '127.0.0.1', '::1'], allowHttp: true },

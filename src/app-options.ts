@@ -1,6 +1,7 @@
 // What the app is built from, and what it gives back.
 import type { OperatorFile } from './catalog/operator-file.ts';
 import type { Config } from './config.ts';
+import type { KeyProvider } from './credential/key-provider.ts';
 import type { Clock } from './shared/clock.ts';
 import type { TenantId } from './shared/id.ts';
 import type { Logger } from './shared/logger.ts';
@@ -16,7 +17,7 @@ export interface AppOptions {
     readonly allowedHosts: readonly string[] | undefined;
     readonly allowedOrigins: readonly string[] | undefined;
   };
-  readonly masterKeys: readonly Secret[];
+  readonly masterKeys: KeyProvider;
   readonly adminKey: Secret;
   readonly egress: Config['egress'];
   readonly limits: Config['limits'];

@@ -25,9 +25,9 @@ import { createLoadServers } from './catalog/load-servers.ts';
 import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
 import { retireOutdated } from './connection/retire-outdated.ts';
+import { boundKeyProvider } from './credential/bound-key-provider.ts';
 import { ownerKey } from './credential/credential.ts';
 import { createDefinitionSecrets } from './credential/definition-secrets.ts';
-import { createStaticKeyProvider } from './credential/key-provider.ts';
 import { createVault } from './credential/vault.ts';
 import { announcedIssuers, announcedKeys, announcedTenants } from './identity/announced.ts';
 import { createApiKeyVerifier } from './identity/api-key-verifier.ts';
@@ -80,7 +80,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const issuers = announcedIssuers(createIssuerStore(database), announce);
     const keys = announcedKeys(createAgentKeyStore(database), announce);
     const servers = createServerStore(database);
-    const masterKeys = createStaticKeyProvider(options.masterKeys.map((key) => key.reveal()));
+    const masterKeys = boundKeyProvider(options.masterKeys, clock);
     const vault = createVault({ masterKeys, dataKeys: createDataKeyStore(database) });
 
     const { dial, fetch, fetchJson } = createLinks(options, life);

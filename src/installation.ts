@@ -15,8 +15,11 @@ export interface Kept {
   readonly isNew: boolean;
 }
 
-export const keepMasterKey = (dataDir: string): Promise<Kept> =>
-  keep(dataDir, 'master.key', () => randomBytes(32).toString('base64'));
+/** Gives the path of its file. */
+export async function keepMasterKey(dataDir: string): Promise<string> {
+  await keep(dataDir, 'master.key', () => randomBytes(32).toString('base64'));
+  return join(dataDir, 'master.key');
+}
 
 export const keepAdminKey = (dataDir: string): Promise<Kept> => keep(dataDir, 'admin.key', () => `kba_${randomId()}`);
 

@@ -7,6 +7,9 @@ import type { App } from './app-options.ts';
 import { type OperatorFile, parseOperatorFile } from './catalog/operator-file.ts';
 import { watchOperatorFile } from './catalog/operator-file-watch.ts';
 import { type Config, ConfigError, parseConfig } from './config.ts';
+import { openKeyFile } from './credential/key-file.ts';
+import type { KeyProvider } from './credential/key-provider.ts';
+import { createStaticKeyProvider } from './credential/local-keys.ts';
 import {
   DEFAULT_TENANT,
   ensureTenant,
@@ -39,7 +42,7 @@ async function prepare(
   config: Config,
   life: Lifecycle,
   logger: Logger,
-): Promise<{ databaseUrl: string; masterKeys: readonly Secret[]; adminKey: Secret; isEmbedded: boolean }> {
+): Promise<{ databaseUrl: string; masterKeys: KeyProvider; adminKey: Secret; isEmbedded: boolean }> {
   const { dataDir } = config;
   const isEmbedded = config.database.url === undefined;
   let databaseUrl = config.database.url?.reveal() ?? '';
@@ -57,9 +60,17 @@ async function prepare(
       { cause: error },
     );
   }
-  const masterKeys = config.vault.masterKeys ?? [(await keepMasterKey(dataDir)).secret];
+  const masterKeys = await openMasterKeys(config, life, logger);
   const adminKey = config.admin.key ?? (await keepAdminKey(dataDir)).secret;
   return { databaseUrl, masterKeys, adminKey, isEmbedded };
+}
+
+/** From the environment as they are, or from the file in the data directory, which is read again when it changes. */
+async function openMasterKeys({ vault, dataDir }: Config, life: Lifecycle, logger: Logger): Promise<KeyProvider> {
+  if (vault.masterKeys !== undefined) return createStaticKeyProvider(vault.masterKeys.map((key) => key.reveal()));
+  const keys = await openKeyFile({ path: await keepMasterKey(dataDir), clock: systemClock, logger });
+  life.onClose('master keys', () => keys.close());
+  return keys;
 }
 
 async function makeFirstKey(url: string, logger: Logger): Promise<Secret | undefined> {

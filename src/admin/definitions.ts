@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { parseDefinition } from '../catalog/definition.ts';
 import { openDefinition, type Seal, sealDefinition } from '../catalog/sealed-definition.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { isShredded } from '../credential/vault-errors.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import { isJsonObject } from '../wire/reply.ts';
@@ -29,7 +30,11 @@ export async function prepareDefinition(
     typed.set(path, value);
     return '';
   });
-  const plain = await openDefinition(draft, async (path, sealed) => typed.get(path) ?? (await open(path, sealed)));
+  const plain = await openDefinition(
+    draft,
+    async (path, sealed, destination) =>
+      typed.get(path) ?? (await open(path, sealed, destination).catch((error: unknown) => refuseLost(path, error))),
+  );
   const server = checked(rules, registration, plain);
   return { sealed: await sealOr422(registration, seal), enabled: server.enabled };
 }
@@ -53,6 +58,12 @@ function checked(
   });
   if (!result.ok) throw invalid(result.problems);
   return result.server;
+}
+
+function refuseLost(path: string, error: unknown): never {
+  if (isShredded(error))
+    throw invalidAt(`$.${path}`, 'what is stored there is lost with its key; send the value itself');
+  throw error;
 }
 
 /** A secret that cannot be kept is one more mistake in the body. */

@@ -1,5 +1,7 @@
 // How a tenant's people sign in, as the API takes and shows it: its secret is sealed at rest and never shown.
 import { z } from 'zod';
+import { signInContext } from '../credential/seal-context.ts';
+import { SEALED } from '../credential/sign-in-secret.ts';
 import type { Vault } from '../credential/vault.ts';
 import type { SignIn } from '../identity/tenant-store.ts';
 import type { TenantId } from '../shared/id.ts';
@@ -8,7 +10,6 @@ import { invalidAt } from './problem.ts';
 
 /** As in definitions of servers: sent back, it keeps what is stored. */
 const KEPT = { sealed: true } as const;
-const SEALED = 'sealed:';
 
 const kept = z.strictObject({ sealed: z.literal(true) });
 const secretText = z.union([z.string().min(1).max(4096), kept], {
@@ -35,7 +36,12 @@ export const signInSchema = z.discriminatedUnion('mode', [
 
 export type WantedSignIn = z.infer<typeof signInSchema>;
 type WantedSecret = z.infer<typeof secretText>;
-type Keep = (member: 'clientSecret' | 'key', wanted: WantedSecret, kept: string | undefined) => Promise<string>;
+type Keep = (
+  member: 'clientSecret' | 'key',
+  destination: string,
+  wanted: WantedSecret,
+  kept: string | undefined,
+) => Promise<string>;
 
 /** The same without its secret: what may be stored before the tenant has a key to seal with. */
 export function withoutSecret(wanted: WantedSignIn): SignIn {
@@ -55,9 +61,9 @@ export async function sealSignIn(
   wanted: WantedSignIn,
   previous: SignIn | undefined,
 ): Promise<SignIn> {
-  const keep: Keep = async (member, secret, kept) => {
+  const keep: Keep = async (member, destination, secret, kept) => {
     if (typeof secret === 'string')
-      return SEALED + (await vault.seal(tenantId, ['tenant', `signIn.${member}`], secret)).toString('base64');
+      return SEALED + (await vault.seal(tenantId, signInContext(member, destination), secret)).toString('base64');
     if (kept === undefined || kept === '')
       throw invalidAt(`$.signIn.${member}`, 'nothing is stored for this address that could be kept');
     return kept;
@@ -65,12 +71,12 @@ export async function sealSignIn(
   if (wanted.mode === 'link') return wanted;
   if (wanted.mode === 'handoff') {
     const kept = previous?.mode === 'handoff' && previous.verifyUrl === wanted.verifyUrl ? previous.key : undefined;
-    return { mode: 'handoff', verifyUrl: wanted.verifyUrl, key: await keep('key', wanted.key, kept) };
+    return { mode: 'handoff', verifyUrl: wanted.verifyUrl, key: await keep('key', wanted.verifyUrl, wanted.key, kept) };
   }
   const base = { ...oidcMembers(wanted), mode: 'oidc' } as const;
   if (wanted.clientSecret === undefined) return base;
   const kept = previous?.mode === 'oidc' && previous.issuer === wanted.issuer ? previous.clientSecret : undefined;
-  return { ...base, clientSecret: await keep('clientSecret', wanted.clientSecret, kept) };
+  return { ...base, clientSecret: await keep('clientSecret', wanted.issuer, wanted.clientSecret, kept) };
 }
 
 /** Whatever stands in the secret's place is covered, sealed or not. */

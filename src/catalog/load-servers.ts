@@ -1,6 +1,7 @@
 // Reads a tenant's servers: rows of the table, whoever wrote them, and the operator's file. A row that
 // does not hold becomes an InvalidServer; literal secrets written by hand are sealed where they stand.
 import { createHash } from 'node:crypto';
+import { ProxyError } from '../shared/errors.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type DefinitionInput, parseDefinition, readGated } from './definition.ts';
@@ -68,8 +69,10 @@ export function createLoadServers({
         definition: row.definition,
       };
     } catch (error) {
+      // Says nothing about the definition: what was read before stays, and the next look tries again.
+      if (isForNow(error)) throw error;
       logger.warn({ tenantId: row.tenantId, server: row.name, error: describeError(error) }, 'definition not opened');
-      const problems = [{ path: '$', message: 'A sealed value could not be opened; register the server again.' }];
+      const problems = [{ path: '$', message: whyNotOpened(error) }];
       return { server: { ...input, problems }, source: 'table', enabled: row.enabled, definition: row.definition };
     }
   };
@@ -132,6 +135,22 @@ function withDefault(loaded: LoadedServer, gatedDefault: unknown): LoadedServer 
   )
     return loaded;
   return { ...loaded, server: { ...server, gated: readGated(gatedDefault) ?? true } };
+}
+
+const reasonOf = (error: unknown): unknown => (error instanceof ProxyError ? error.data?.['reason'] : undefined);
+
+const isForNow = (error: unknown): boolean =>
+  error instanceof ProxyError && error.code === 'overloaded' && reasonOf(error) !== 'master_key_unknown';
+
+function whyNotOpened(error: unknown): string {
+  switch (reasonOf(error)) {
+    case 'key_deleted':
+      return 'The key that sealed its secrets was deleted; send the definition again, with the secrets themselves.';
+    case 'master_key_unknown':
+      return 'Its secrets need a master key that is not here; the operator has to give it back.';
+    default:
+      return 'A sealed value could not be opened; register the server again.';
+  }
 }
 
 const digest = (value: unknown): string =>

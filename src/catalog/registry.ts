@@ -191,7 +191,9 @@ function isSame(a: ReadonlyMap<string, Registered>, b: ReadonlyMap<string, Regis
       other === undefined ||
       mine.server.id !== other.server.id ||
       mine.server.revision !== other.server.revision ||
-      mine.enabled !== other.enabled
+      mine.enabled !== other.enabled ||
+      // A key that is gone, or back again, makes a server hold no more, or again, without a revision.
+      isInvalid(mine.server) !== isInvalid(other.server)
     )
       return false;
     if (gateOf(mine) !== gateOf(other)) return false;

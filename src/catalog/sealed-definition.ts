@@ -4,9 +4,9 @@ import { ProxyError } from '../shared/errors.ts';
 import { Secret } from '../shared/secret.ts';
 import { isJsonObject } from '../wire/reply.ts';
 
-/** Gives base64. `path`, such as `headers.x-team`, is bound into what is sealed. */
-export type Seal = (path: string, value: string) => Promise<string>;
-export type Open = (path: string, sealed: string) => Promise<Secret | string>;
+/** Gives base64. `path`, such as `headers.x-team`, and where the definition leads are bound into what is sealed. */
+export type Seal = (path: string, value: string, destination: string) => Promise<string>;
+export type Open = (path: string, sealed: string, destination: string) => Promise<Secret | string>;
 
 type Members = Readonly<Record<string, unknown>>;
 type Replace = (path: string, value: unknown) => Promise<unknown>;
@@ -17,9 +17,10 @@ type Replace = (path: string, value: unknown) => Promise<unknown>;
  */
 export async function sealDefinition(definition: unknown, previous: unknown, seal: Seal): Promise<unknown> {
   const stored = secretsIn(previous);
-  const moved = destination(definition) !== destination(previous);
+  const destination = destinationOf(definition);
+  const moved = destination !== destinationOf(previous);
   return await replaceSecrets(definition, async (path, value) => {
-    if (typeof value === 'string') return { sealed: await seal(path, value) };
+    if (typeof value === 'string') return { sealed: await seal(path, value, destination) };
     if (!isSealed(value)) return value;
     const kept = stored.get(path);
     if (value.sealed !== true && !(isSealed(kept) && kept.sealed === value.sealed))
@@ -27,24 +28,43 @@ export async function sealDefinition(definition: unknown, previous: unknown, sea
     if (kept === undefined || (isSealed(kept) && kept.sealed === true))
       throw refusal(path, 'nothing is stored there that could be kept');
     if (moved) throw refusal(path, 'the server has moved, so send the value again');
-    return typeof kept === 'string' ? { sealed: await seal(path, kept) } : kept;
+    return typeof kept === 'string' ? { sealed: await seal(path, kept, destination) } : kept;
   });
 }
 
 /** For rows written by hand: seals what is literal and leaves everything else as it is, whatever it is. */
 export async function sealLiterals(definition: unknown, seal: Seal): Promise<unknown> {
+  const destination = destinationOf(definition);
   return await replaceSecrets(definition, async (path, value) =>
-    typeof value === 'string' ? { sealed: await seal(path, value) } : value,
+    typeof value === 'string' ? { sealed: await seal(path, value, destination) } : value,
   );
 }
 
 /** For `parseDefinition`: sealed values are texts again. What `open` refuses rises from here. */
 export async function openDefinition(definition: unknown, open: Open): Promise<unknown> {
+  const destination = destinationOf(definition);
   return await replaceSecrets(definition, async (path, value) => {
     if (!isSealed(value) || typeof value.sealed !== 'string') return value;
-    const opened = await open(path, value.sealed);
+    const opened = await open(path, value.sealed, destination);
     return opened instanceof Secret ? opened.reveal() : opened;
   });
+}
+
+/** Gives the new text, or undefined where it may stay. */
+export type Reseal = (path: string, sealed: string, destination: string) => Promise<string | undefined>;
+
+/** For the rotation of keys: the same secrets sealed anew; undefined when all of it may stay as it is. */
+export async function resealDefinition(definition: unknown, reseal: Reseal): Promise<unknown> {
+  const destination = destinationOf(definition);
+  let isNew = false;
+  const resealed = await replaceSecrets(definition, async (path, value) => {
+    if (!isSealed(value) || typeof value.sealed !== 'string') return value;
+    const text = await reseal(path, value.sealed, destination);
+    if (text === undefined) return value;
+    isNew = true;
+    return { sealed: text };
+  });
+  return isNew ? resealed : undefined;
 }
 
 /** For showing. Rows written by hand may hold anything in these places, so anything there is covered. */
@@ -105,7 +125,7 @@ async function replaceSecrets(definition: unknown, replace: Replace): Promise<un
 }
 
 /** Where this definition's secrets go. Text is enough: another spelling only means typing the secret again. */
-function destination(definition: unknown): string {
+function destinationOf(definition: unknown): string {
   if (!isJsonObject(definition)) return '';
   const { url } = definition;
   const origin = typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : url;

@@ -97,13 +97,13 @@ export async function finishHandoff(deps: ProveHandoffDeps, request: BrowserRequ
 async function isKey(
   { openSignInSecret }: ProveHandoffDeps,
   tenantId: TenantId,
-  { key }: HandoffSignIn,
+  { key, verifyUrl }: HandoffSignIn,
   authorization: string | undefined,
 ): Promise<boolean> {
   const sent = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   // Never '', which is what a tenant's key is for a moment while the tenant is being made.
   if (sent === undefined) return false;
-  return timingSafeEqual(sha256(sent), sha256((await openSignInSecret(tenantId, 'key', key)).reveal()));
+  return timingSafeEqual(sha256(sent), sha256((await openSignInSecret(tenantId, 'key', key, verifyUrl)).reveal()));
 }
 
 function problem(status: 400 | 401 | 404 | 409, error: string, message: string): ConfirmationAnswer {

@@ -94,7 +94,7 @@ async function providerOf(
   { issuer, clientId, clientSecret, principalClaim = 'sub' }: OidcSignIn,
 ): Promise<IdentityProvider> {
   const secret =
-    clientSecret === undefined ? undefined : await openSignInSecret(tenantId, 'clientSecret', clientSecret);
+    clientSecret === undefined ? undefined : await openSignInSecret(tenantId, 'clientSecret', clientSecret, issuer);
   return { issuer, clientId, clientSecret: secret, claim: principalClaim };
 }
 

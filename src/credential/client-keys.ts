@@ -5,8 +5,7 @@ import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { randomId } from '../shared/id.ts';
 import type { JsonObject } from '../wire/reply.ts';
-import type { KeyProvider } from './key-provider.ts';
-import { openBox, sealBox } from './sealed-box.ts';
+import { isKeyUnknown, type KeyProvider } from './key-provider.ts';
 import type { ServiceKeyStore, StoredServiceKey } from './service-key-store.ts';
 
 export interface ClientKeys {
@@ -21,10 +20,14 @@ export interface ClientKeysDeps {
   readonly clock: Clock;
 }
 
+export const wordsOfServiceKey = (id: string): readonly string[] => ['service-key', id];
+
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
 
 export function createClientKeys({ store, masterKeys, clock }: ClientKeysDeps): ClientKeys {
   let stored: Promise<readonly StoredServiceKey[]> | undefined;
+  /** By id; it never changes, and the keeper of the master keys is asked once. */
+  const opened = new Map<string, webcrypto.CryptoKey>();
 
   const make = async (): Promise<readonly StoredServiceKey[]> => {
     const there = await store.list();
@@ -34,9 +37,8 @@ export function createClientKeys({ store, masterKeys, clock }: ClientKeysDeps): 
     const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', pair.privateKey));
     const { kty, crv, x, y } = await webcrypto.subtle.exportKey('jwk', pair.publicKey);
     const publicJwk = { kty, crv, x, y, kid: id, alg: 'ES256', use: 'sig' };
-    const master = await masterKeys.current();
-    const key = { id, publicJwk, sealed: sealBox(master.key, ['service-key', id], pkcs8), masterKeyId: master.id };
-    return store.ensure(key, clock.now());
+    const { keyId, bytes } = await masterKeys.wrap(pkcs8, wordsOfServiceKey(id));
+    return store.ensure({ id, publicJwk, sealed: bytes, masterKeyId: keyId }, clock.now());
   };
 
   const all = (): Promise<readonly StoredServiceKey[]> => {
@@ -48,12 +50,20 @@ export function createClientKeys({ store, masterKeys, clock }: ClientKeysDeps): 
   };
 
   const privateKeyOf = async ({ id, sealed, masterKeyId }: StoredServiceKey): Promise<webcrypto.CryptoKey> => {
-    const master = await masterKeys.find(masterKeyId);
-    if (master === undefined) throw new ProxyError('internal', 'The key of this installation cannot be opened.');
-    const pkcs8 = openBox(master.key, ['service-key', id], sealed);
+    const known = opened.get(id);
+    if (known !== undefined) return known;
+    const pkcs8 = await masterKeys
+      .unwrap({ keyId: masterKeyId, bytes: sealed }, wordsOfServiceKey(id))
+      .catch((error: unknown) => {
+        // Wrapped anew since it was read, perhaps: the next who asks reads it again.
+        if (isKeyUnknown(error)) stored = undefined;
+        throw error;
+      });
     // Read by node first, whose errors quote nothing.
     createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
-    return webcrypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, false, ['sign']);
+    const key = await webcrypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, false, ['sign']);
+    opened.set(id, key);
+    return key;
   };
 
   return {

@@ -20,7 +20,9 @@ import {
 import type { ClientKeys } from './client-keys.ts';
 import type { ClientKey, ClientStore, StoredClient } from './client-store.ts';
 import { contextIdOf } from './context-id.ts';
+import { clientContext } from './seal-context.ts';
 import type { Vault } from './vault.ts';
+import { isShredded } from './vault-errors.ts';
 
 export interface Clients {
   /** The client to sign in as; registered now if need be. Throws ProxyError that says what an admin has to set. */
@@ -73,10 +75,23 @@ export function createClients({ store, vault, keys, authorizationServers, public
     return { clientId, authentication: { kind: 'key', keyId: id, privateKey } };
   };
 
-  const opened = async (key: ClientKey, { clientId, method, sealed }: StoredClient): Promise<OAuthClient> => {
+  const opened = async (key: ClientKey, stored: StoredClient): Promise<OAuthClient> => {
+    const { clientId, method, sealed } = stored;
     if (method === 'none' || sealed === undefined) return { clientId, authentication: { kind: 'none' } };
-    const secret = await vault.open(key.tenantId, clientContext(key), sealed);
+    const secret = await vault.open(key.tenantId, clientContext(key, stored), sealed);
     return { clientId, authentication: { kind: 'secret', method, secret } };
+  };
+
+  /** Undefined when its secret is lost with the key that sealed it: then there is no registration. */
+  const openedUnlessLost = (key: ClientKey, stored: StoredClient): Promise<OAuthClient | undefined> =>
+    opened(key, stored).catch((error: unknown) => {
+      if (!isShredded(error)) throw error;
+      return undefined;
+    });
+
+  const findGood = async (key: ClientKey, uri: string): Promise<OAuthClient | undefined> => {
+    const stored = await store.find(key);
+    return stored === undefined || !isGood(stored, uri) ? undefined : openedUnlessLost(key, stored);
   };
 
   const isGood = (client: StoredClient, uri: string): boolean =>
@@ -100,12 +115,13 @@ export function createClients({ store, vault, keys, authorizationServers, public
     const { client, secretExpiresAt } = await registerInTime(place, request);
     const { authentication } = client;
     if (authentication.kind === 'key') throw new ProxyError('internal', 'A registration never asks for our key.');
+    const method: StoredClient['method'] = authentication.kind === 'secret' ? authentication.method : 'none';
+    const made = { clientId: client.clientId, redirectUri: uri, method };
     const sealed =
       authentication.kind === 'secret'
-        ? await vault.seal(key.tenantId, clientContext(key), authentication.secret.reveal())
+        ? await vault.seal(key.tenantId, clientContext(key, made), authentication.secret.reveal())
         : undefined;
-    const method: StoredClient['method'] = authentication.kind === 'secret' ? authentication.method : 'none';
-    return { client, stored: { clientId: client.clientId, redirectUri: uri, method, sealed, secretExpiresAt } };
+    return { client, stored: { ...made, sealed, secretExpiresAt } };
   };
 
   const registered = async (server: UpstreamServer, place: SignInPlace): Promise<OAuthClient> => {
@@ -113,15 +129,15 @@ export function createClients({ store, vault, keys, authorizationServers, public
     const holder = randomId(12);
     const endsAt = clock.now() + WAIT_MS;
     for (;;) {
-      const known = await store.find(key);
-      if (known !== undefined && isGood(known, redirectUri(server))) return opened(key, known);
+      const known = await findGood(key, redirectUri(server));
+      if (known !== undefined) return known;
       const now = clock.now();
       if (await store.acquire(key, holder, now, now + LEASE_MS)) {
         let made: Omit<StoredClient, 'isOver'> | undefined;
         try {
           // Between the look and the lease another node may have done it.
-          const current = await store.find(key);
-          if (current !== undefined && isGood(current, redirectUri(server))) return await opened(key, current);
+          const current = await findGood(key, redirectUri(server));
+          if (current !== undefined) return current;
           const { client, stored } = await registerNow(server, place, key);
           made = stored;
           return client;
@@ -184,7 +200,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
         if (clientId === documentUrl(server, isPublic)) return ofDocument(server, isPublic);
       const key = keyOf(server, issuer);
       const stored = await store.find(key);
-      return stored?.clientId === clientId ? opened(key, stored) : undefined;
+      return stored?.clientId === clientId ? openedUnlessLost(key, stored) : undefined;
     },
     forget: (server, issuer, clientId) => store.forget(keyOf(server, issuer), clientId),
   };
@@ -197,8 +213,6 @@ function takesOnlyPublic(methods: readonly string[] | undefined): boolean {
 function keyOf({ tenantId, id }: UpstreamServer, issuer: string): ClientKey {
   return { tenantId, serverId: id, issuer };
 }
-
-const clientContext = ({ serverId, issuer }: ClientKey): readonly string[] => ['oauth-client', serverId, issuer];
 
 function authenticationOf(
   { credential }: UpstreamServer,

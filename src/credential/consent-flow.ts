@@ -23,10 +23,12 @@ import { contextIdOf } from './context-id.ts';
 import { type Owner, ownerKey } from './credential.ts';
 import { grantPlaceOf, grantWith } from './grant.ts';
 import type { GrantKeeper } from './keep-grant.ts';
+import { attemptContext } from './seal-context.ts';
 import type { SignInAttempt, SignInEnd, SignInFlows, SignInPreview } from './sign-in-flows.ts';
 import { grantBefore, type ScopesToAskDeps, scopesToAsk, union } from './sign-in-scopes.ts';
 import type { Ticket } from './ticket-store.ts';
 import type { Vault } from './vault.ts';
+import { isShredded } from './vault-errors.ts';
 
 export interface ConsentFlowDeps extends ScopesToAskDeps {
   readonly attempts: AttemptStore;
@@ -73,7 +75,8 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     query: URLSearchParams,
   ): Promise<SignInEnd> => {
     const { tenantId, principalId, stateHash, binding } = attempt;
-    const text = await vault.open(tenantId, attemptContext(attempt), attempt.sealed);
+    const text = await vault.open(tenantId, attemptContext(attempt), attempt.sealed).catch(goneIfShredded);
+    if (text === undefined) return failed('The keys of this tenant were deleted meanwhile. Try again.');
     const { verifier, state, redirectUri, clientId, scopes, place } = JSON.parse(text.reveal()) as Sealed;
     const client = await clients.known(server, place, clientId);
     if (client === undefined) return failed('The registration of this proxy changed meanwhile. Try again.');
@@ -147,10 +150,11 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
       const extraParams = paramsOf(server);
       const request = { redirectUri, state, verifier, scopes, extraParams };
       const url = await authorizationServers.authorizationUrl(place, client, request);
-      const open = { tenantId, stateHash, contextId: contextIdOf(tenantId, serverId), principalId, serverId, binding };
+      const contextId = contextIdOf(tenantId, serverId);
+      const open = { tenantId, stateHash, contextId, browserHash, principalId, serverId, binding };
       const text: Sealed = { verifier, state, redirectUri, clientId: client.clientId, scopes, place };
       const sealed = await vault.seal(tenantId, attemptContext(open), JSON.stringify(text));
-      await attempts.create({ ...open, browserHash, sealed, expiresAt: now + LIFE_MS });
+      await attempts.create({ ...open, sealed, expiresAt: now + LIFE_MS });
       return { kind: 'begun', id: stateHash.toString('base64url'), url };
     },
 
@@ -238,13 +242,8 @@ function paramsOf({ credential }: UpstreamServer): Readonly<Record<string, strin
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
 }
 
-function attemptContext({
-  stateHash,
-  serverId,
-  principalId,
-  binding,
-}: Pick<StoredAttempt, 'stateHash' | 'serverId' | 'principalId' | 'binding'>): readonly string[] {
-  return ['attempt', stateHash.toString('base64url'), serverId, principalId, binding];
+function goneIfShredded(error: unknown): undefined {
+  if (!isShredded(error)) throw error;
 }
 
 function hashOf(state: string): Buffer {

@@ -61,13 +61,3 @@ export interface CredentialStore {
 export function credentialKey(key: { tenantId: TenantId; serverId: ServerId; owner: string }): string {
   return `${key.tenantId}\u0000${key.serverId}\u0000${key.owner}`;
 }
-
-/** Port: wrapped data keys, one current per tenant. */
-export interface DataKeyStore {
-  list(tenantId: TenantId): Promise<readonly { id: string; wrapped: Buffer; masterKeyId: string }[]>;
-  /** Inserts unless the tenant has one already; gives whichever is there afterwards. */
-  ensure(
-    tenantId: TenantId,
-    key: { id: string; wrapped: Buffer; masterKeyId: string },
-  ): Promise<{ id: string; wrapped: Buffer; masterKeyId: string }>;
-}

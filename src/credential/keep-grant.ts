@@ -3,7 +3,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { type Owner, ownerKey } from './credential.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { detailsOf, type Grant, writeGrant } from './grant.ts';
-import { credentialContext } from './keep-secret.ts';
+import { credentialContext } from './seal-context.ts';
 import type { Vault } from './vault.ts';
 
 export interface GrantKeeper {

@@ -6,7 +6,8 @@ import { ProxyError } from '../shared/errors.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import type { Secret } from '../shared/secret.ts';
 import { type Owner, ownerKey } from './credential.ts';
-import type { CredentialKind, CredentialStore } from './credential-store.ts';
+import type { CredentialStore } from './credential-store.ts';
+import { credentialContext } from './seal-context.ts';
 import { parseSecretValue } from './secret-value.ts';
 import type { Vault } from './vault.ts';
 
@@ -21,16 +22,6 @@ export interface SecretKeeperDeps {
   readonly vault: Pick<Vault, 'seal'>;
   readonly credentials: Pick<CredentialStore, 'put' | 'remove'>;
   readonly clock: Clock;
-}
-
-/** What a credential is sealed to; whoever opens one uses the same (T11, T22). */
-export function credentialContext(
-  kind: CredentialKind,
-  serverId: ServerId,
-  owner: string,
-  binding: string,
-): readonly string[] {
-  return [kind === 'secret' ? 'credential' : 'grant', serverId, owner, binding];
 }
 
 /** The text as it would be sent to this server. */

@@ -9,8 +9,9 @@ import type { Secret } from '../shared/secret.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { type CredentialStore, credentialKey, type StoredCredential } from './credential-store.ts';
 import { type Grant, readGrant } from './grant.ts';
-import { credentialContext } from './keep-secret.ts';
+import { credentialContext } from './seal-context.ts';
 import type { Vault } from './vault.ts';
+import { isShredded } from './vault-errors.ts';
 
 /** One version of a credential, opened. */
 export interface Opened {
@@ -58,10 +59,22 @@ export function createKeptCredentials({ credentials, vault, changes, logger }: K
   // A change heard while a row is being read makes what was read doubtful; it is used but not kept.
   let epoch = 0;
 
+  /** Its person can only give it anew, so it counts as none. */
+  const openUnlessLost = async (row: StoredCredential): Promise<Opened | undefined> => {
+    try {
+      return await open(vault, row);
+    } catch (error) {
+      if (!isShredded(error)) throw error;
+      const { tenantId, serverId } = row;
+      logger.warn({ tenantId, serverId }, 'a credential is lost: the key that sealed it was deleted');
+      return undefined;
+    }
+  };
+
   const load = async (server: UpstreamServer, owner: string): Promise<Kept> => {
     const before = epoch;
     const row = await credentials.find(server.tenantId, server.id, owner);
-    const opened = row === undefined ? undefined : await open(vault, row);
+    const opened = row === undefined ? undefined : await openUnlessLost(row);
     const entry = { tenantId: server.tenantId, serverId: server.id, owner, opened };
     if (before === epoch) kept.set(credentialKey(entry), entry);
     return entry;

@@ -1,36 +1,50 @@
-// Port: the master keys that wrap the tenants' data keys; here as keys given at the start, a KMS fits the same shape.
-import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
+// Port: the master keys that wrap the tenants' data keys. It wraps and unwraps and never hands out a key, so that a
+// key management service, which keeps its own to itself, fits: AWS and Google take `words` as their additional data.
+import { ProxyError } from '../shared/errors.ts';
 
-export interface MasterKey {
-  /** Stored beside what the key wrapped; says nothing about the key. */
+export interface Wrapped {
+  /** Stored beside what it wrapped; says nothing about the key. */
+  readonly keyId: string;
+  readonly bytes: Buffer;
+}
+
+export interface MasterKeyName {
   readonly id: string;
-  readonly key: KeyObject;
+  /** The one that wraps. Exactly one is. */
+  readonly isCurrent: boolean;
 }
 
 export interface KeyProvider {
-  /** Wraps what is new. */
-  current(): Promise<MasterKey>;
-  /** Any key that may still open something. */
-  find(id: string): Promise<MasterKey | undefined>;
+  /** Every key that opens something. */
+  list(): Promise<readonly MasterKeyName[]>;
+  /** At most 4 KiB, which is what services take. `words` say what it is and have to be the same when it is unwrapped. */
+  wrap(plaintext: Buffer, words: readonly string[]): Promise<Wrapped>;
+  /** Rejects with `keyUnknown` for a key that it does not have, and with `NotAuthentic` for what it did not wrap like that. */
+  unwrap(wrapped: Wrapped, words: readonly string[]): Promise<Buffer>;
+  /** Hears when `list` would say something else; gives the way to stop. */
+  onChange(listener: () => void): () => void;
 }
 
-const KEY_BYTES = 32;
+/** What was to be unwrapped was changed, or is something else. */
+export class NotAuthentic extends Error {}
 
-/** The first key seals, all open. Throws for a key that is not 32 bytes in base64, without repeating it. */
-export function createStaticKeyProvider(base64Keys: readonly string[]): KeyProvider {
-  const keys = base64Keys.map(toMasterKey);
-  const [first] = keys;
-  if (first === undefined) throw new Error('There is no master key.');
-  const byId = new Map(keys.map((key) => [key.id, key]));
-  return {
-    current: () => Promise.resolve(first),
-    find: (id) => Promise.resolve(byId.get(id)),
-  };
+const UNKNOWN = 'master_key_unknown';
+
+/** Only the operator can help: the key has to come back, or what it wrapped is lost. */
+export function keyUnknown(id: string): ProxyError {
+  return new ProxyError('overloaded', 'The master key for this is not here. Its operator has to give it back.', {
+    data: { reason: UNKNOWN },
+    cause: new Error(`master key ${id} is not among those given`),
+  });
 }
 
-function toMasterKey(base64: string, index: number): MasterKey {
-  const bytes = Buffer.from(base64.trim(), 'base64');
-  if (bytes.length !== KEY_BYTES) throw new Error(`Master key ${index + 1} is not ${KEY_BYTES} bytes in base64.`);
-  const id = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  return { id, key: createSecretKey(bytes) };
+/** Whoever asks again later may be served. */
+export function keysAway(cause: unknown): ProxyError {
+  return new ProxyError('overloaded', 'The keeper of the master keys does not answer at the moment.', {
+    data: { reason: 'master_keys_away' },
+    cause,
+  });
 }
+
+export const isKeyUnknown = (error: unknown): boolean =>
+  error instanceof ProxyError && error.data?.['reason'] === UNKNOWN;

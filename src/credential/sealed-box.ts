@@ -6,8 +6,8 @@ const IV_BYTES = 12;
 // Set explicitly: without it Node accepts a tag of 4 bytes, which can be guessed.
 const TAG_BYTES = 16;
 
-/** IV, tag, ciphertext. */
-export function sealBox(key: KeyObject, words: readonly string[], plaintext: Buffer): Buffer {
+/** IV, tag, ciphertext. `words` begin with their version. */
+export function sealBox(key: KeyObject, words: readonly unknown[], plaintext: Buffer): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(toAad(words));
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
@@ -15,7 +15,7 @@ export function sealBox(key: KeyObject, words: readonly string[], plaintext: Buf
 }
 
 /** Throws when anything differs from what was sealed. */
-export function openBox(key: KeyObject, words: readonly string[], box: Buffer): Buffer {
+export function openBox(key: KeyObject, words: readonly unknown[], box: Buffer): Buffer {
   const iv = box.subarray(0, IV_BYTES);
   const tag = box.subarray(IV_BYTES, IV_BYTES + TAG_BYTES);
   if (tag.length !== TAG_BYTES) throw new Error('box is too short');
@@ -24,6 +24,6 @@ export function openBox(key: KeyObject, words: readonly string[], box: Buffer): 
 }
 
 /** As JSON, because words joined by a sign could be parted elsewhere. */
-function toAad(words: readonly string[]): Buffer {
-  return Buffer.from(JSON.stringify(['v1', ...words]));
+function toAad(words: readonly unknown[]): Buffer {
+  return Buffer.from(JSON.stringify(words));
 }

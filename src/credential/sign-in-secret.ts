@@ -2,15 +2,22 @@
 // table by hand is the secret itself.
 import type { TenantId } from '../shared/id.ts';
 import { Secret } from '../shared/secret.ts';
+import { signInContext } from './seal-context.ts';
 import type { Vault } from './vault.ts';
 
-const SEALED = 'sealed:';
+export const SEALED = 'sealed:';
 
-export type OpenSignInSecret = (tenantId: TenantId, member: 'clientSecret' | 'key', text: string) => Promise<Secret>;
+/** `destination`: the identity provider's issuer, or the product's `verifyUrl`. */
+export type OpenSignInSecret = (
+  tenantId: TenantId,
+  member: 'clientSecret' | 'key',
+  text: string,
+  destination: string,
+) => Promise<Secret>;
 
 export function createOpenSignInSecret(vault: Pick<Vault, 'open'>): OpenSignInSecret {
-  return async (tenantId, member, text) =>
+  return async (tenantId, member, text, destination) =>
     text.startsWith(SEALED)
-      ? vault.open(tenantId, ['tenant', `signIn.${member}`], Buffer.from(text.slice(SEALED.length), 'base64'))
+      ? vault.open(tenantId, signInContext(member, destination), Buffer.from(text.slice(SEALED.length), 'base64'))
       : new Secret(text);
 }

@@ -1,20 +1,30 @@
 // Seals secrets so that a row opens only as itself: for its tenant, in its place, under its tenant's own key.
 //
-// Envelope: a data key per tenant seals the secrets; the master key, which the database never sees,
-// wraps the data keys. Deleting a tenant's data keys makes its secrets unreadable for ever.
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+// Envelope: a data key per tenant seals the secrets; a master key, which the database never sees, wraps the data
+// keys. A tenant may have several data keys: the current one seals, all open. Deleting them makes its secrets
+// unreadable for ever.
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ProxyError } from '../shared/errors.ts';
 import type { TenantId } from '../shared/id.ts';
 import { Secret } from '../shared/secret.ts';
-import type { DataKeyStore } from './credential-store.ts';
-import type { KeyProvider } from './key-provider.ts';
+import { SingleFlight } from '../shared/single-flight.ts';
+import { makeDataKey, wordsOfDataKey } from './data-key.ts';
+import type { DataKeyStore, WrappedDataKey } from './data-key-store.ts';
+import { type KeyProvider, NotAuthentic } from './key-provider.ts';
+import { type SealContext, wordsOf } from './seal-context.ts';
 import { openBox, sealBox } from './sealed-box.ts';
+import { ID_END, isFresh, keyIdIn, prefixOf, versionOf } from './sealed-form.ts';
+import { cannotOpen, shredded } from './vault-errors.ts';
 
 export interface Vault {
   /** `context` says what the secret is and whose; it is not stored and has to be the same when opening. */
-  seal(tenantId: TenantId, context: readonly string[], plaintext: string): Promise<Buffer>;
-  open(tenantId: TenantId, context: readonly string[], sealed: Buffer): Promise<Secret>;
+  seal(tenantId: TenantId, context: SealContext, plaintext: string): Promise<Buffer>;
+  open(tenantId: TenantId, context: SealContext, sealed: Buffer): Promise<Secret>;
+  /** The same under the current key and in the newest form; undefined when it is so already. */
+  reseal(tenantId: TenantId, context: SealContext, sealed: Buffer): Promise<Buffer | undefined>;
+  /** Data keys may be gone: each is looked for in the database before it is used again. */
+  doubtKeys(): void;
 }
 
 export interface VaultDeps {
@@ -25,76 +35,91 @@ export interface VaultDeps {
 interface DataKey {
   readonly id: string;
   readonly key: KeyObject;
+  /** Of the vault's doubts, when it was last seen in the database. */
+  readonly seenAt: number;
 }
 
-// Sealed: version, data key id, box.
-const VERSION = 1;
-const ID_BYTES = 16;
-const ID_END = 1 + ID_BYTES;
 const OPENED_KEYS = 1_000;
 
 export function createVault({ masterKeys, dataKeys }: VaultDeps): Vault {
   const opened = new LRUCache<string, DataKey>({ max: OPENED_KEYS });
+  const unwraps = new SingleFlight<DataKey>();
+  let doubts = 0;
 
-  const unwrap = async (tenantId: TenantId, id: string, wrapped: Buffer, masterKeyId: string): Promise<DataKey> => {
+  /** What the database just gave. Many who ask at once are one question to the keeper of the master keys. */
+  const unwrap = async (
+    tenantId: TenantId,
+    { id, wrapped, masterKeyId }: WrappedDataKey,
+    seenAt: number,
+  ): Promise<DataKey> => {
     const cacheKey = `${tenantId}\u0000${id}`;
     const known = opened.get(cacheKey);
-    if (known !== undefined) return known;
-    const master = await masterKeys.find(masterKeyId);
-    if (master === undefined) throw cannotOpen(`master key ${masterKeyId} is not among those given`);
-    const bytes = openOrRefuse(master.key, ['data-key', tenantId, id], wrapped);
-    const dataKey = { id, key: createSecretKey(bytes) };
-    opened.set(cacheKey, dataKey);
-    return dataKey;
+    if (known !== undefined) {
+      if (known.seenAt !== seenAt) opened.set(cacheKey, { ...known, seenAt });
+      return known;
+    }
+    return unwraps.run(`${cacheKey}\u0000${masterKeyId}`, async () => {
+      const words = wordsOfDataKey(tenantId, id);
+      const bytes = await masterKeys.unwrap({ keyId: masterKeyId, bytes: wrapped }, words).catch(rethrow);
+      const dataKey = { id, key: createSecretKey(bytes), seenAt };
+      opened.set(cacheKey, dataKey);
+      return dataKey;
+    });
   };
 
-  /** Asks the database each time: a tenant that was removed and made again must not be sealed for with a key that is gone. */
+  /** Asks the database each time: nothing must be sealed with a key that was replaced, or is gone with its tenant. */
   const currentKey = async (tenantId: TenantId): Promise<DataKey> => {
-    const { id, wrapped, masterKeyId } = await dataKeys.ensure(tenantId, await makeDataKey(masterKeys, tenantId));
-    return unwrap(tenantId, id, wrapped, masterKeyId);
+    const seenAt = doubts;
+    const stored =
+      (await dataKeys.findCurrent(tenantId)) ??
+      (await dataKeys.ensure(tenantId, await makeDataKey(masterKeys, tenantId)));
+    return unwrap(tenantId, stored, seenAt);
   };
 
   const findKey = async (tenantId: TenantId, id: string): Promise<DataKey> => {
-    const known = opened.get(`${tenantId}\u0000${id}`);
-    if (known !== undefined) return known;
+    const cacheKey = `${tenantId}\u0000${id}`;
+    const known = opened.get(cacheKey);
+    const seenAt = doubts;
+    if (known?.seenAt === seenAt) return known;
     const stored = (await dataKeys.list(tenantId)).find((dataKey) => dataKey.id === id);
-    if (stored === undefined) throw cannotOpen('the tenant has no such data key');
-    return unwrap(tenantId, id, stored.wrapped, stored.masterKeyId);
+    if (stored !== undefined) return unwrap(tenantId, stored, seenAt);
+    opened.delete(cacheKey);
+    throw shredded();
+  };
+
+  const sealWith = ({ id, key }: DataKey, tenantId: TenantId, context: SealContext, plaintext: Buffer): Buffer =>
+    Buffer.concat([prefixOf(id), sealBox(key, wordsOf(2, tenantId, context), plaintext)]);
+
+  const openBytes = async (tenantId: TenantId, context: SealContext, sealed: Buffer): Promise<Buffer> => {
+    const version = versionOf(sealed);
+    if (version === undefined) throw cannotOpen('unknown format');
+    const { key } = await findKey(tenantId, keyIdIn(sealed));
+    try {
+      return openBox(key, wordsOf(version, tenantId, context), sealed.subarray(ID_END));
+    } catch {
+      throw cannotOpen('not authentic');
+    }
   };
 
   return {
     async seal(tenantId, context, plaintext) {
-      const { id, key } = await currentKey(tenantId);
-      const box = sealBox(key, [tenantId, ...context], Buffer.from(plaintext));
-      return Buffer.concat([Buffer.from([VERSION]), Buffer.from(id, 'hex'), box]);
+      // It has no bytes that would give it back.
+      if (/\p{Surrogate}/u.test(plaintext))
+        throw new ProxyError('invalid_request', 'A secret must be well-formed text.');
+      return sealWith(await currentKey(tenantId), tenantId, context, Buffer.from(plaintext));
     },
-    async open(tenantId, context, sealed) {
-      if (sealed[0] !== VERSION || sealed.length < ID_END) throw cannotOpen('unknown format');
-      const { key } = await findKey(tenantId, sealed.subarray(1, ID_END).toString('hex'));
-      return new Secret(openOrRefuse(key, [tenantId, ...context], sealed.subarray(ID_END)).toString());
+    open: async (tenantId, context, sealed) => new Secret((await openBytes(tenantId, context, sealed)).toString()),
+    async reseal(tenantId, context, sealed) {
+      const current = await currentKey(tenantId);
+      if (isFresh(sealed, current.id)) return undefined;
+      return sealWith(current, tenantId, context, await openBytes(tenantId, context, sealed));
+    },
+    doubtKeys() {
+      doubts += 1;
     },
   };
 }
 
-/** A candidate; it counts only when the store has none yet. */
-async function makeDataKey(
-  masterKeys: KeyProvider,
-  tenantId: TenantId,
-): Promise<{ id: string; wrapped: Buffer; masterKeyId: string }> {
-  const master = await masterKeys.current();
-  const id = randomBytes(ID_BYTES).toString('hex');
-  return { id, wrapped: sealBox(master.key, ['data-key', tenantId, id], randomBytes(32)), masterKeyId: master.id };
-}
-
-function openOrRefuse(key: KeyObject, words: readonly string[], box: Buffer): Buffer {
-  try {
-    return openBox(key, words, box);
-  } catch {
-    throw cannotOpen('not authentic');
-  }
-}
-
-/** One sentence for every reason; which it was is for our own log only. */
-function cannotOpen(reason: string): ProxyError {
-  return new ProxyError('internal', 'A stored secret could not be opened.', { cause: new Error(reason) });
+function rethrow(error: unknown): never {
+  throw error instanceof NotAuthentic ? cannotOpen('data key not authentic') : error;
 }

@@ -2,6 +2,7 @@
 // any node, and only for the very call it was made for: tenant, principal, server, tool and arguments (T15).
 import { createHash } from 'node:crypto';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { requestStateContext, type SealContext } from '../credential/seal-context.ts';
 import type { Vault } from '../credential/vault.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -63,9 +64,9 @@ export function createRequestStates(vault: Pick<Vault, 'seal' | 'open'>, clock: 
   };
 }
 
-function contextOf({ caller, server, tool, params }: StateOf): readonly string[] {
-  const what = tool === undefined ? ['connect'] : ['call', tool];
-  return ['request-state', server.id, caller.principalId, digestOf(params['arguments']), ...what];
+function contextOf({ caller, server, tool, params }: StateOf): SealContext {
+  const call = tool === undefined ? ['connect'] : ['call', tool];
+  return requestStateContext(server.id, caller.principalId, digestOf(params['arguments']), call);
 }
 
 /** The same for the same values, in whatever order an agent writes the members of an object. */

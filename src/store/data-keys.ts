@@ -1,5 +1,5 @@
 // The data_keys table: each tenant's keys, wrapped by a master key that is not in the database.
-import type { DataKeyStore } from '../credential/credential-store.ts';
+import type { DataKeyStore, WrappedDataKey } from '../credential/data-key-store.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { TenantId } from '../shared/id.ts';
 import type { Database } from './database.ts';
@@ -10,10 +10,8 @@ interface DataKeyRow {
   readonly master_key_id: string;
 }
 
-type DataKey = Awaited<ReturnType<DataKeyStore['ensure']>>;
-
 export function createDataKeyStore(database: Database): DataKeyStore {
-  const findCurrent = async (tenantId: TenantId): Promise<DataKey | undefined> => {
+  const findCurrent = async (tenantId: TenantId): Promise<WrappedDataKey | undefined> => {
     const [row] = await database
       .forTenant(tenantId)
       .query<DataKeyRow>('SELECT id, wrapped, master_key_id FROM data_keys WHERE tenant_id = $1 AND is_current', [
@@ -22,6 +20,7 @@ export function createDataKeyStore(database: Database): DataKeyStore {
     return row && toDataKey(row);
   };
   return {
+    findCurrent,
     async list(tenantId) {
       const rows = await database
         .forTenant(tenantId)
@@ -47,6 +46,6 @@ export function createDataKeyStore(database: Database): DataKeyStore {
   };
 }
 
-function toDataKey(row: DataKeyRow): DataKey {
+function toDataKey(row: DataKeyRow): WrappedDataKey {
   return { id: row.id, wrapped: row.wrapped, masterKeyId: row.master_key_id };
 }

@@ -8,6 +8,7 @@ import { openDefinition } from '../../src/catalog/sealed-definition.ts';
 import type { ServerRow } from '../../src/catalog/server-store.ts';
 import type { SignInPlace } from '../../src/credential/authorization-server.ts';
 import { ownerKey } from '../../src/credential/credential.ts';
+import { createDefinitionSecrets } from '../../src/credential/definition-secrets.ts';
 import { createImportGrant } from '../../src/credential/import-grant.ts';
 import { createGrantKeeper } from '../../src/credential/keep-grant.ts';
 import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
@@ -86,12 +87,7 @@ export async function openAdminApi(): Promise<AdminApi> {
   const [signedIn, disconnected, log, answers]: [string[], string[], string[], string[]] = [[], [], [], []];
   let registered: (RegisteredServer & { tenantId: TenantId })[] = [];
   let revision = 0;
-  const secretsOf = (tenantId: TenantId, name: string) => ({
-    seal: async (path: string, value: string) =>
-      (await vault.seal(tenantId, ['definition', name, path], value)).toString('base64'),
-    open: (path: string, sealed: string) =>
-      vault.open(tenantId, ['definition', name, path], Buffer.from(sealed, 'base64')),
-  });
+  const secretsOf = createDefinitionSecrets(vault);
   const register = async (
     row: ServerRow,
     source: 'table' | 'file',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { signInContext } from '../../src/credential/seal-context.ts';
 import { aTenantId } from '../credential/in-memory.ts';
 import { openAdminApi, problemsOf } from './an-admin-api.ts';
 
@@ -51,7 +52,9 @@ describe('tenants', () => {
     if (stored?.mode !== 'oidc' || stored.clientSecret === undefined) throw new Error('not stored');
     expect(stored.clientSecret).not.toContain(canary);
     const sealed = Buffer.from(stored.clientSecret.slice('sealed:'.length), 'base64');
-    expect((await api.vault.open(aTenantId('acme'), ['tenant', 'signIn.clientSecret'], sealed)).reveal()).toBe(canary);
+    expect(
+      (await api.vault.open(aTenantId('acme'), signInContext('clientSecret', 'https://idp.example'), sealed)).reveal(),
+    ).toBe(canary);
 
     // What was shown, sent back: the secret stays.
     await api.send('PATCH', '/tenants/acme', {

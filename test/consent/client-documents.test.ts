@@ -4,7 +4,7 @@ import { createLocalJWKSet, importJWK, jwtVerify, SignJWT } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createClientDocuments } from '../../src/consent/client-documents.ts';
 import { createClientKeys } from '../../src/credential/client-keys.ts';
-import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import { aClientsBench, MASTER_KEY, oauthServer } from '../credential/clients-bench.ts';
 
 const closers: (() => Promise<void>)[] = [];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type ClientKeys, createClientKeys } from '../../src/credential/client-keys.ts';
-import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { InMemoryServiceKeys } from './in-memory-oauth.ts';
 
@@ -70,8 +70,8 @@ describe('our own key', () => {
     await aNode(store, MASTER).current();
     const [row] = store.rows;
     if (row === undefined) throw new Error('there is a key');
-    await expect(aNode(store, OTHER).current()).rejects.toMatchObject({ code: 'internal' });
-    store.rows[0] = { ...row, masterKeyId: (await createStaticKeyProvider([OTHER]).current()).id };
+    await expect(aNode(store, OTHER).current()).rejects.toMatchObject({ code: 'overloaded' });
+    store.rows[0] = { ...row, masterKeyId: (await createStaticKeyProvider([OTHER]).list())[0]?.id ?? '' };
     await expect(aNode(store, OTHER).current()).rejects.toThrow();
     store.rows[0] = { ...row, id: 'another' };
     await expect(aNode(store, MASTER).current()).rejects.toThrow();

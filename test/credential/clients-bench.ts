@@ -4,7 +4,7 @@ import type { SignInPlace } from '../../src/credential/authorization-server.ts';
 import { createClientKeys } from '../../src/credential/client-keys.ts';
 import type { ClientStore } from '../../src/credential/client-store.ts';
 import { type Clients, createClients } from '../../src/credential/clients.ts';
-import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import type { ServerId } from '../../src/shared/id.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { AS_PLACE, FakeAuthorizationServers } from './fake-authorization-servers.ts';

@@ -10,7 +10,7 @@ import {
   writeGrant,
 } from '../../src/credential/grant.ts';
 import { createGrantKeeper } from '../../src/credential/keep-grant.ts';
-import { credentialContext } from '../../src/credential/keep-secret.ts';
+import { credentialContext } from '../../src/credential/seal-context.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aTokenSet } from './fake-authorization-servers.ts';
 import { aGrant, ofAnna, PLACE, server } from './grants-bench.ts';

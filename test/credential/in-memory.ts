@@ -2,13 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { parseDefinition } from '../../src/catalog/definition.ts';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
-import {
-  type CredentialStore,
-  credentialKey,
-  type DataKeyStore,
-  type StoredCredential,
-} from '../../src/credential/credential-store.ts';
-import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import { type CredentialStore, credentialKey, type StoredCredential } from '../../src/credential/credential-store.ts';
+import type { DataKeyStore, WrappedDataKey } from '../../src/credential/data-key-store.ts';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import { FRESH } from '../../src/credential/renewal-failure.ts';
 import type { GrantKey, Lease, RenewalState, RenewalStore } from '../../src/credential/renewal-store.ts';
 import type { Ticket, TicketStore } from '../../src/credential/ticket-store.ts';
@@ -153,9 +149,10 @@ export class InMemoryCredentials implements CredentialStore {
 }
 
 export function aVault(): Vault {
-  const keys = new Map<TenantId, { id: string; wrapped: Buffer; masterKeyId: string }>();
+  const keys = new Map<TenantId, WrappedDataKey>();
   const dataKeys: DataKeyStore = {
     list: async (tenantId) => [...keys].filter(([owner]) => owner === tenantId).map(([, key]) => key),
+    findCurrent: async (tenantId) => keys.get(tenantId),
     ensure: async (tenantId, key) => {
       const kept = keys.get(tenantId) ?? key;
       keys.set(tenantId, kept);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { bindingOf } from '../../src/catalog/binding.ts';
 import { ownerKey } from '../../src/credential/credential.ts';
-import { createSecretKeeper, credentialContext } from '../../src/credential/keep-secret.ts';
+import { createSecretKeeper } from '../../src/credential/keep-secret.ts';
+import { credentialContext } from '../../src/credential/seal-context.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aPrincipal, aServer, aVault, InMemoryCredentials } from './in-memory.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readGrant } from '../../src/credential/grant.ts';
-import { credentialContext } from '../../src/credential/keep-secret.ts';
+import { credentialContext } from '../../src/credential/seal-context.ts';
 import { NEVER, oauthServer } from './clients-bench.ts';
 import { FlowBench, inMemoryStores } from './consent-flow-bench.ts';
 import { AS_PLACE, aTokenSet } from './fake-authorization-servers.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClientKeys } from '../../src/credential/client-keys.ts';
-import { createStaticKeyProvider } from '../../src/credential/key-provider.ts';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import type { StoredServiceKey } from '../../src/credential/service-key-store.ts';
 import { createServiceKeyStore } from '../../src/store/service-keys.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -74,7 +74,7 @@ describe('the key of an installation', () => {
     const [jwks, others] = await Promise.all(both.map((node) => node.publicJwks()));
     expect(jwks).toEqual(others);
     expect(jwks?.keys.map(({ kid }) => kid)).toEqual([mine?.id]);
-    await expect(aNode(randomBytes(32).toString('base64')).current()).rejects.toMatchObject({ code: 'internal' });
+    await expect(aNode(randomBytes(32).toString('base64')).current()).rejects.toMatchObject({ code: 'overloaded' });
     // The private half of a P-256 key has a member "d" as JWK, and its curve's name as PKCS #8.
     const rows = await nodes.admin.query<{ public_jwk: object; sealed: Buffer }>(
       'SELECT public_jwk, sealed FROM service_keys',

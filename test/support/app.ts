@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { startApp } from '../../src/app.ts';
 import type { App, AppOptions } from '../../src/app-options.ts';
+import type { KeyProvider } from '../../src/credential/key-provider.ts';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { parseTenantId } from '../../src/shared/id.ts';
 import { createLogger } from '../../src/shared/logger.ts';
@@ -20,6 +22,8 @@ export interface TestAppOptions {
   readonly allowLinkSignIn?: boolean;
   readonly parentEnv?: AppOptions['parentEnv'];
   readonly clock?: Clock;
+  /** Instead of a key of its own. */
+  readonly masterKeys?: KeyProvider;
   /** Another node of this app: same database, same keys. */
   readonly beside?: TestApp;
 }
@@ -112,7 +116,7 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
       allowedOrigins: undefined,
       ...options.http,
     },
-    masterKeys: [new Secret(masterKey)],
+    masterKeys: options.masterKeys ?? createStaticKeyProvider([masterKey]),
     adminKey: new Secret(adminKey),
     egress: { allow: ['127.0.0.1'], allowHttp: true },
     limits: {
