@@ -55,7 +55,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/consent/connect.ts SAME_CLICK_MS',
   'src/consent/tries.ts MEMORY_MS',
   'src/consent/try-key.ts MAX_REASON',
-  /^src\/credential\/(?:key-provider|sealed-box|vault)\.ts \w+_BYTES$/,
+  /^src\/credential\/(?:local-keys|sealed-box|sealed-form)\.ts \w+_BYTES$/,
   'src/identity/jwt-claims.ts MAX_SECONDS',
   'src/identity/token-memory.ts RESYNC_GRACE_MS',
   'src/identity/token-memory.ts MAX_TENANT_DROPS',
