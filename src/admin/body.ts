@@ -60,19 +60,22 @@ function isUnstorable(value: unknown): boolean {
 /** May be left out, or null, which says the same. */
 export const orNull = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
-/** A line a person reads. */
+/** A line a person reads, in the order in which it is written: nothing in it turns the reading direction around. */
 export const line = (max: number) =>
   z
     .string()
     .min(1)
     .max(max)
-    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must not have line breaks or control characters');
+    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, 'must not have line breaks or control characters');
 
 /** Secrets travel there, so only TLS or this machine. */
 export const safeUrl = z.string().max(2048).refine(isSafeUrl, 'must be an https:// URL without user name and fragment');
 
+/** As it stands, and not only as URL parsers mend it: blanks, line breaks and backslashes are read in two ways. */
+const PLAIN_URL = /^https?:\/\/[^\s\p{Cc}\p{Cf}\\]+$/iu;
+
 function isSafeUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  if (!PLAIN_URL.test(text) || !URL.canParse(text)) return false;
   const url = new URL(text);
   const isLocal = url.protocol === 'http:' && /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(url.hostname);
   return (url.protocol === 'https:' || isLocal) && url.username === '' && url.password === '' && url.hash === '';

@@ -51,6 +51,14 @@ it.each([
       '$.servers': 'must not be empty',
     },
   ],
+  [['PATCH', TENANT, { name: 'Acme \u202egpj.exe' }], { '$.name': 'must not have line breaks or control characters' }],
+  ...['https:\\\\app.example/verify', ' https://app.example/verify', 'ht\ttps://app.example', 'https:app.example'].map(
+    (verifyUrl) =>
+      [
+        signInOf({ mode: 'handoff', verifyUrl, key: 'k'.repeat(16) }),
+        { '$.signIn.verifyUrl': 'must be an https:// URL without user name and fragment' },
+      ] as const,
+  ),
   [signInOf({ mode: 'saml' }), { '$.signIn.mode': 'must be one of "link", "handoff", "oidc"' }],
   [
     signInOf({ mode: 'oidc', issuer: 'https://idp.example', clientId: '' }),

@@ -13,6 +13,7 @@ import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aPrincipal, aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { type MountedRoute, routesOf } from '../support/mounted-routes.ts';
 import { Jar } from './a-jar.ts';
 import { FakeFlows, FakeIdp } from './fake-sign-ins.ts';
 import { InMemoryMismatches, InMemorySessions, InMemorySignIns } from './in-memory-browser.ts';
@@ -30,6 +31,7 @@ export interface ConsentSite extends AsyncDisposable {
   readonly idp: FakeIdp;
   readonly sessions: InMemorySessions;
   readonly signIns: InMemorySignIns;
+  readonly routes: readonly MountedRoute[];
   /** Where signIn and limits may be changed behind the pages' back. */
   signIn: Tenant['signIn'];
   server: UpstreamServer | undefined;
@@ -87,6 +89,9 @@ export async function openConsentSite(
     signIns,
     signIn: tenant.signIn,
     server,
+    get routes() {
+      return routesOf(app.router);
+    },
     jar: () => new Jar(origin, () => clock.now()),
     link: async (principal = 'alice') =>
       new URL((await tickets.issue(tenant.id, aPrincipal(principal), server)).url).pathname,

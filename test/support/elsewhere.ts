@@ -1,0 +1,83 @@
+// What strings look like that are meant to send a browser to another site, however they are read on the way.
+
+export const EVIL = 'evil.example';
+const TAB = '\t';
+
+export const ELSEWHERE: readonly string[] = [
+  // Plain
+  `https://${EVIL}`,
+  `https://${EVIL}/connect`,
+  `http://${EVIL}`,
+  `HTTPS://${EVIL}`,
+  `ftp://${EVIL}`,
+  `ws://${EVIL}`,
+  // Without a scheme
+  `//${EVIL}`,
+  `///${EVIL}`,
+  `////${EVIL}/connect`,
+  `//${EVIL}/connect`,
+  `/%2f${EVIL}`,
+  `/%2f%2f${EVIL}`,
+  `%2f%2f${EVIL}`,
+  `//${EVIL}%2fconnect`,
+  // What browsers read as a slash
+  `/\\${EVIL}`,
+  `\\\\${EVIL}`,
+  `\\/${EVIL}`,
+  `/\\/${EVIL}`,
+  `https:\\\\${EVIL}`,
+  `https:/${EVIL}`,
+  `https:${EVIL}`,
+  `/%5c${EVIL}`,
+  // What browsers drop
+  `/${TAB}/${EVIL}`,
+  `${TAB}//${EVIL}`,
+  `ht${TAB}tps://${EVIL}`,
+  `/\r\n/${EVIL}`,
+  ` //${EVIL}`,
+  `\u0000//${EVIL}`,
+  `\u200b//${EVIL}`,
+  `\ufeffhttps://${EVIL}`,
+  // A host that only begins or ends like ours
+  `http://127.0.0.1.${EVIL}`,
+  `http://127.0.0.1@${EVIL}`,
+  `http://127.0.0.1:80@${EVIL}`,
+  `http://127.0.0.1%40${EVIL}`,
+  `http://${EVIL}#127.0.0.1`,
+  `http://${EVIL}?127.0.0.1`,
+  `http://${EVIL}\\@127.0.0.1`,
+  `//127.0.0.1:80@${EVIL}`,
+  `//${EVIL}:80#@127.0.0.1`,
+  `http://[::1]@${EVIL}`,
+  `http://127.0.0.1&@${EVIL}`,
+  // One of our own, and then something
+  `connect/../../${EVIL}`,
+  `connect//${EVIL}`,
+  `connect\n//${EVIL}`,
+  `connect?next=//${EVIL}`,
+  `connect#//${EVIL}`,
+  `connect@${EVIL}`,
+  `connect.${EVIL}`,
+  `connect/${'A'.repeat(43)}/../../..//${EVIL}`,
+  `connect/${'A'.repeat(43)}\r\nLocation: https://${EVIL}`,
+  `connections%0d%0aLocation:%20https://${EVIL}`,
+  `.${EVIL}`,
+  `@${EVIL}`,
+  `..//${EVIL}`,
+  `/.//${EVIL}`,
+  `/..;/${EVIL}`,
+  // Letters that become others
+  `//evil。example`,
+  `//ⓔⓥⓘⓛ.example`,
+  `https://xn--evil-example`,
+  `\u2044\u2044${EVIL}`,
+  // No place at all
+  `javascript:location='https://${EVIL}'`,
+  `JaVaScRiPt://${EVIL}/%0aalert(1)`,
+  `java${TAB}script:alert('${EVIL}')`,
+  `data:text/html,<a href=https://${EVIL}>x</a>`,
+  `vbscript:msgbox("${EVIL}")`,
+  `blob:https://${EVIL}/x`,
+  `view-source:https://${EVIL}`,
+  `file:///${EVIL}`,
+];
