@@ -36,7 +36,13 @@ export async function startKeybearer(
     adminKey: new Secret(adminKey),
     // The suite's servers are all at http://localhost.
     egress: { allow: ['localhost', '127.0.0.1', '::1'], allowHttp: true },
-    limits: { idleTimeoutMs: 60_000, listDeadlineMs: 5_000, signInWaitMs: 5_000, maxConnectionsPerTenant: 10 },
+    limits: {
+      idleTimeoutMs: 60_000,
+      listDeadlineMs: 5_000,
+      signInWaitMs: 5_000,
+      maxConnectionsPerTenant: 10,
+      maxCommandsPerTenant: 10,
+    },
     allowLinkSignIn: true,
     operatorFile: () => undefined,
     parentEnv: {},

@@ -9,7 +9,8 @@ import { createEraMemory } from './upstream/era-probe.ts';
 import { fetchJson } from './upstream/fetch-json.ts';
 import { createHttpDial } from './upstream/http-dial.ts';
 import { createSseDial } from './upstream/sse-link.ts';
-import { createStdioDial } from './upstream/stdio-link.ts';
+import { createStdioDial } from './upstream/stdio-dial.ts';
+import { endLeftovers } from './upstream/stdio-leftovers.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const SOCKETS_PER_ORIGIN = 256;
@@ -22,10 +23,14 @@ export interface Links {
 }
 
 export function createLinks(
-  { clock, logger, parentEnv, version }: Pick<AppOptions, 'clock' | 'logger' | 'parentEnv' | 'version'>,
+  options: Pick<AppOptions, 'clock' | 'logger' | 'parentEnv' | 'version' | 'dataDir' | 'commandUser' | 'limits'>,
   life: Lifecycle,
 ): Links {
+  const { clock, logger, parentEnv, version, dataDir } = options;
   const client = { name: 'keybearer', version };
+  // Beside everything else: nobody has to wait for it.
+  const leftovers = dataDir === undefined ? undefined : endLeftovers(dataDir, clock, logger);
+  life.onClose('what was left behind', () => leftovers);
   const rules = { connectTimeoutMs: CONNECT_TIMEOUT_MS, allow: () => undefined };
   const dispatcher = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
   life.onClose('door', () => dispatcher.destroy());
@@ -37,7 +42,15 @@ export function createLinks(
     dial: createDial({
       http: createHttpDial({ door, eras: createEraMemory(clock), client }),
       sse: createSseDial({ clock, logger, client, fetch: createDoorFetch(streams) }),
-      stdio: createStdioDial({ clock, logger, client, parentEnv }),
+      stdio: createStdioDial({
+        clock,
+        logger,
+        client,
+        parentEnv,
+        dataDir,
+        maxPerTenant: options.limits.maxCommandsPerTenant,
+        runAs: options.commandUser,
+      }),
     }),
     fetch: createDoorFetch(dispatcher),
     fetchJson: (url, signal) => fetchJson(door, url, signal),

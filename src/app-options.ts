@@ -24,6 +24,9 @@ export interface AppOptions {
   readonly allowLinkSignIn: boolean;
   /** The operator's file as last read well; `App.refresh` says that it changed. */
   readonly operatorFile: () => OperatorFile | undefined;
+  /** Where it is recorded which commands run; without one it is not. */
+  readonly dataDir?: string;
+  readonly commandUser?: Config['commandUser'];
   readonly parentEnv: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -125,7 +125,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       logger,
     });
     const { broker, credentials, tickets, keeper } = credentialParts;
-    const pool = new Pool({ dial, clock, logger, maxPerTenant: limits.maxConnectionsPerTenant });
+    const pool = new Pool({ dial, clock, logger, limits });
     life.onClose('connections', () => pool.close());
     life.onClose(
       'outdated connections',

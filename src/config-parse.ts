@@ -80,6 +80,17 @@ export function parsePublicUrl(value: string): string | undefined {
   return parseWebUrl(value)?.href.replace(/\/+$/, '');
 }
 
+export interface CommandUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** `uid` or `uid:gid`; without a gid it is the same number. */
+export function parseCommandUser(value: string): CommandUser | undefined {
+  const [, uid, gid = uid] = /^([1-9]\d{0,8})(?::([1-9]\d{0,8}))?$/.exec(value) ?? [];
+  return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
+}
+
 export function parseOrigin(value: string): string | undefined {
   const url = parseWebUrl(value);
   return url?.pathname === '/' ? url.origin : undefined;

@@ -88,6 +88,17 @@ export const CONFIG_VARIABLES: readonly ConfigVariable[] = [
     default: '2000',
     meaning: 'Live upstream connections of one tenant.',
   },
+  {
+    name: 'KEYBEARER_MAX_COMMANDS_PER_TENANT',
+    default: '64',
+    meaning: 'Running commands (stdio servers) of one tenant, one for each person and server.',
+  },
+  {
+    name: 'KEYBEARER_COMMAND_USER',
+    default: undefined,
+    otherwise: 'the user of the proxy',
+    meaning: 'uid or uid:gid that commands run as; only when the proxy runs as root.',
+  },
   { name: 'KEYBEARER_WORKERS', default: '1', meaning: 'Serving processes; only 1 in this version.' },
   { name: 'LOG_LEVEL', default: 'info', meaning: 'fatal, error, warn, info, debug, trace or silent.' },
 ];

@@ -4,9 +4,11 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { didYouMean } from './catalog/near-miss.ts';
 import {
+  type CommandUser,
   flag,
   list,
   parseCidr,
+  parseCommandUser,
   parseHost,
   parseHostAndPort,
   parseMasterKeys,
@@ -35,12 +37,15 @@ export interface Config {
   readonly vault: { readonly masterKeys: readonly Secret[] | undefined };
   readonly admin: { readonly key: Secret | undefined };
   readonly operatorFile: string | undefined;
+  /** Undefined: commands run as the user of the proxy. */
+  readonly commandUser: CommandUser | undefined;
   readonly egress: { readonly allow: readonly string[]; readonly allowHttp: boolean };
   readonly limits: {
     readonly idleTimeoutMs: number;
     readonly listDeadlineMs: number;
     readonly signInWaitMs: number;
     readonly maxConnectionsPerTenant: number;
+    readonly maxCommandsPerTenant: number;
   };
   readonly allowLinkSignIn: boolean;
   readonly logLevel: LogLevel;
@@ -93,7 +98,9 @@ export function parseConfig(env: Environment): Config {
       listDeadlineMs: limits.KEYBEARER_LIST_DEADLINE_MS,
       signInWaitMs: limits.KEYBEARER_SIGN_IN_WAIT_MS,
       maxConnectionsPerTenant: limits.KEYBEARER_MAX_CONNECTIONS_PER_TENANT,
+      maxCommandsPerTenant: limits.KEYBEARER_MAX_COMMANDS_PER_TENANT,
     },
+    commandUser: rest.KEYBEARER_COMMAND_USER,
     allowLinkSignIn: rest.KEYBEARER_ALLOW_LINK_SIGN_IN,
     logLevel: rest.LOG_LEVEL,
   });
@@ -161,6 +168,7 @@ const limitsArea = z.object({
   KEYBEARER_LIST_DEADLINE_MS: whole(1, 600_000),
   KEYBEARER_SIGN_IN_WAIT_MS: whole(0, 3_600_000),
   KEYBEARER_MAX_CONNECTIONS_PER_TENANT: whole(1, 1_000_000),
+  KEYBEARER_MAX_COMMANDS_PER_TENANT: whole(1, 10_000),
 });
 
 const processArea = z.object({
@@ -169,6 +177,10 @@ const processArea = z.object({
   ).optional(),
   KEYBEARER_DATA_DIR: z.string(),
   KEYBEARER_CONFIG: z.string().optional(),
+  KEYBEARER_COMMAND_USER: text(
+    'must be a uid or uid:gid, in numbers from 1 on; root is refused',
+    parseCommandUser,
+  ).optional(),
   KEYBEARER_ALLOW_LINK_SIGN_IN: flag(),
   KEYBEARER_WORKERS: text(
     'must be 1: this version serves with one process; run several of them to use more cores',

@@ -145,6 +145,8 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
     limits: config.limits,
     allowLinkSignIn: config.allowLinkSignIn,
     operatorFile: () => file,
+    dataDir: config.dataDir,
+    commandUser: config.commandUser,
     parentEnv: process.env,
     clock: systemClock,
     logger,

@@ -31,7 +31,14 @@ describe('parseConfig', () => {
       admin: { key: undefined },
       operatorFile: undefined,
       egress: { allow: [], allowHttp: false },
-      limits: { idleTimeoutMs: 300_000, listDeadlineMs: 5000, signInWaitMs: 120_000, maxConnectionsPerTenant: 2000 },
+      limits: {
+        idleTimeoutMs: 300_000,
+        listDeadlineMs: 5000,
+        signInWaitMs: 120_000,
+        maxConnectionsPerTenant: 2000,
+        maxCommandsPerTenant: 64,
+      },
+      commandUser: undefined,
       allowLinkSignIn: false,
       logLevel: 'info',
     } satisfies Config);
@@ -56,6 +63,8 @@ describe('parseConfig', () => {
       KEYBEARER_LIST_DEADLINE_MS: '50',
       KEYBEARER_SIGN_IN_WAIT_MS: '0',
       KEYBEARER_MAX_CONNECTIONS_PER_TENANT: '3',
+      KEYBEARER_MAX_COMMANDS_PER_TENANT: '2',
+      KEYBEARER_COMMAND_USER: '1001:1002',
       KEYBEARER_WORKERS: '1',
       LOG_LEVEL: 'debug',
       UNRELATED: 'x',
@@ -79,7 +88,9 @@ describe('parseConfig', () => {
       listDeadlineMs: 50,
       signInWaitMs: 0,
       maxConnectionsPerTenant: 3,
+      maxCommandsPerTenant: 2,
     });
+    expect(config.commandUser).toEqual({ uid: 1001, gid: 1002 });
     expect([config.dataDir, config.operatorFile, config.allowLinkSignIn, config.logLevel]).toEqual([
       '/var/kb',
       '/etc/kb.json',
@@ -166,6 +177,8 @@ describe('parseConfig', () => {
     ['KEYBEARER_WORKERS', ['auto', '2', '0']],
     ['KEYBEARER_ALLOW_LINK_SIGN_IN', ['yes please']],
     ['KEYBEARER_MAX_CONNECTIONS_PER_TENANT', ['0', '-5']],
+    ['KEYBEARER_MAX_COMMANDS_PER_TENANT', ['0', '10001']],
+    ['KEYBEARER_COMMAND_USER', ['0', '1000:0', 'nobody', '1:', ':1', '-1', '1:2:3', '99999999999']],
   ])('refuses values of %s that do not hold', (name, values) => {
     const keys = { KEYBEARER_MASTER_KEY: KEY, KEYBEARER_ADMIN_KEY: 'operator-key' };
     for (const value of values)

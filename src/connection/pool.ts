@@ -16,7 +16,11 @@ export interface PoolDeps {
   readonly dial: Dial;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly maxPerTenant: number;
+  readonly limits: {
+    readonly maxConnectionsPerTenant: number;
+    /** Of these, connections to commands. */
+    readonly maxCommandsPerTenant: number;
+  };
 }
 
 const SWEEP_MS = 1_000;
@@ -123,9 +127,12 @@ export class Pool {
 
   async #open(key: string, server: UpstreamServer, credential: Credential): Promise<Lease> {
     if (this.#isClosed) throw stopping();
-    const { clock, dial, logger, maxPerTenant } = this.#deps;
+    const { clock, dial, logger, limits } = this.#deps;
     const tenant = this.#tenant(server.tenantId);
-    const opened = tenant.makeRoom(maxPerTenant);
+    const opened = tenant.makeRoom(
+      limits.maxConnectionsPerTenant,
+      server.transport.kind === 'stdio' ? limits.maxCommandsPerTenant : undefined,
+    );
     const controller = new AbortController();
     const late = (): void =>
       controller.abort(

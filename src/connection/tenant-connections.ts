@@ -8,6 +8,8 @@ import { ProxyError } from '../shared/errors.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { Lease } from './lease.ts';
 
+const runsCommand = ({ server }: Lease): boolean => server.transport.kind === 'stdio';
+
 export class TenantConnections {
   readonly #all = new Map<string, Lease>();
   /**
@@ -23,6 +25,7 @@ export class TenantConnections {
   readonly #logger: Logger;
   /** Being opened: they count, or many at once would go past the limit. */
   #opening = 0;
+  #openingCommands = 0;
 
   constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
@@ -100,13 +103,23 @@ export class TenantConnections {
    * Keeps a place for a connection about to be opened, ending the least recently used idle one when the
    * tenant holds `max`. Gives the way to say that it is open or will not be. Throws `overloaded` when all
    * are busy.
+   * @param maxCommands for a connection to a command: of these so many, and one of them makes room
    */
-  makeRoom(max: number): () => void {
-    if (this.size + this.#opening >= max) this.#endLongestIdle();
+  makeRoom(max: number, maxCommands?: number): () => void {
+    if (this.size + this.#opening >= max) this.#endLongestIdle(() => true, 'connections');
+    const isCommand = maxCommands !== undefined;
+    if (isCommand && this.#commands() + this.#openingCommands >= maxCommands)
+      this.#endLongestIdle(runsCommand, 'commands');
     this.#opening++;
+    if (isCommand) this.#openingCommands++;
     return () => {
       this.#opening--;
+      if (isCommand) this.#openingCommands--;
     };
+  }
+
+  #commands(): number {
+    return this.list().filter(runsCommand).length;
   }
 
   sweep(): void {
@@ -129,13 +142,14 @@ export class TenantConnections {
     await Promise.all(leases.map((lease) => this.#end(lease)));
   }
 
-  #endLongestIdle(): void {
+  #endLongestIdle(mayEnd: (lease: Lease) => boolean, what: string): void {
     let longest: Lease | undefined;
     for (const lease of this.#all.values()) {
+      if (!mayEnd(lease)) continue;
       if (lease.inFlight === 0 && (longest === undefined || lease.usedTurn < longest.usedTurn)) longest = lease;
     }
     if (longest === undefined) {
-      throw new ProxyError('overloaded', 'This tenant has all its connections in use; try again shortly.', {
+      throw new ProxyError('overloaded', `This tenant has all its ${what} in use; try again shortly.`, {
         data: { retryAfterMs: 1_000 },
       });
     }

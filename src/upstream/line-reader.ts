@@ -26,13 +26,18 @@ export class LineReader {
     this.#sink = sink;
   }
 
-  push(chunk: Buffer): void {
+  /** Takes bytes until so many lines have ended; gives those that it left for later, if any. */
+  push(chunk: Buffer, maxLines = Number.POSITIVE_INFINITY): Buffer | undefined {
     let from = 0;
+    let lines = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
+      if (lines === maxLines) return chunk.subarray(from);
+      lines += 1;
       this.#finish(chunk.subarray(from, end));
       from = end + 1;
     }
     if (from < chunk.length) this.#keep(chunk.subarray(from));
+    return undefined;
   }
 
   #finish(last: Buffer): void {

@@ -3,15 +3,20 @@
 import type { Clock } from '../shared/clock.ts';
 import type { Logger } from '../shared/logger.ts';
 import { LineReader, TAIL_BYTES } from './line-reader.ts';
+import { secretForms } from './secret-forms.ts';
 
 const MAX_LINE_CHARS = 1_000;
 /** A character is four bytes at most, so whatever is shown was read. */
 const MAX_LINE_BYTES = 4 * MAX_LINE_CHARS;
 const LINES_PER_SECOND = 50;
-/** With the longest line this makes 64 KiB at most. */
-const REMEMBERED_LINES = 64;
-/** Masking shorter values would hide ordinary words and protect nobody. */
-const SHORTEST_SECRET = 4;
+const MAX_REMEMBERED_BYTES = 64 * 1024;
+/** What a line costs beside its bytes, or empty-looking ones would cost nothing. */
+const OVERHEAD_BYTES = 128;
+
+interface Said {
+  readonly bytes: Buffer;
+  readonly isCut: boolean;
+}
 
 export class StderrLog {
   readonly #clock: Clock;
@@ -19,7 +24,9 @@ export class StderrLog {
   readonly #secrets: readonly string[];
   readonly #longest: number;
   readonly #reader: LineReader;
-  #recent: string[] = [];
+  /** As they came; what is shown of them is masked then. Most are never shown. */
+  readonly #recent: Said[] = [];
+  #recentBytes = 0;
   #second = 0;
   #inSecond = 0;
   #dropped = 0;
@@ -27,40 +34,42 @@ export class StderrLog {
   constructor(clock: Clock, logger: Logger, secrets: readonly string[]) {
     this.#clock = clock;
     this.#logger = logger;
-    this.#secrets = secrets.filter((secret) => secret.length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length);
+    this.#secrets = secretForms(secrets);
     this.#longest = this.#secrets[0]?.length ?? 0;
     this.#reader = new LineReader(MAX_LINE_BYTES, {
-      line: (line) => this.#line('stderr', line),
-      tooLong: (ends) => this.#line('stderr', ends.subarray(0, -TAIL_BYTES), true),
+      line: (line) => this.#line('stderr', { bytes: line, isCut: false }),
+      tooLong: (ends) => this.#line('stderr', { bytes: ends.subarray(0, -TAIL_BYTES), isCut: true }),
     });
   }
 
-  /** Takes the bytes of stderr as they come. */
-  push(chunk: Buffer): void {
-    this.#reader.push(chunk);
+  /** Takes the bytes of stderr as they come, so many lines of them; gives the rest. */
+  push(chunk: Buffer, maxLines?: number): Buffer | undefined {
+    return this.#reader.push(chunk, maxLines);
   }
 
   /** A line on stdout that is no message. */
   stray(line: Buffer): void {
-    this.#line('stdout', line);
+    const isCut = line.length > MAX_LINE_BYTES;
+    this.#line('stdout', { bytes: isCut ? line.subarray(0, MAX_LINE_BYTES) : line, isCut });
   }
 
   /** The last lines, safe to log; for the cause of an error when the command fails. */
   get tail(): string {
-    return this.#recent.join('\n');
+    return this.#recent
+      .map((said) => this.#readable(said))
+      .filter((text) => text !== '')
+      .join('\n');
   }
 
-  #line(stream: 'stderr' | 'stdout', bytes: Buffer, isCut = false): void {
-    const text = isCut
-      ? this.#readable(bytes, true)
-      : this.#readable(bytes.subarray(0, MAX_LINE_BYTES), bytes.length > MAX_LINE_BYTES);
-    if (text === '') return;
-    this.#recent.push(text);
-    if (this.#recent.length > REMEMBERED_LINES) this.#recent.shift();
+  #line(stream: 'stderr' | 'stdout', said: Said): void {
+    if (said.bytes.length === 0) return;
+    this.#remember(said);
     if (!this.#isWithinRate()) {
       this.#dropped += 1;
       return;
     }
+    const text = this.#readable(said);
+    if (text === '') return;
     this.#logger.debug(
       { stream, line: text, ...(this.#dropped > 0 ? { dropped: this.#dropped } : {}) },
       'command said',
@@ -68,7 +77,15 @@ export class StderrLog {
     this.#dropped = 0;
   }
 
-  #readable(bytes: Buffer, isCut: boolean): string {
+  /** Copied: the bytes are a part of something larger, which would stay in memory as long. */
+  #remember({ bytes, isCut }: Said): void {
+    this.#recent.push({ bytes: Buffer.from(bytes), isCut });
+    this.#recentBytes += bytes.length + OVERHEAD_BYTES;
+    while (this.#recentBytes > MAX_REMEMBERED_BYTES)
+      this.#recentBytes -= (this.#recent.shift()?.bytes.length ?? 0) + OVERHEAD_BYTES;
+  }
+
+  #readable({ bytes, isCut }: Said): string {
     let text = bytes.toString('utf8');
     for (const secret of this.#secrets) text = text.replaceAll(secret, '[secret]');
     // Where the bytes were cut, the beginning of a secret may stand at the end.

@@ -1,10 +1,13 @@
 // What a command gets to see of the environment: nine harmless names of ours, what its definition
-// sets, and the one credential it runs for. Everything else, our own secrets first, stays out.
+// sets, the one credential it runs for, and a mark. Everything else, our own secrets first, stays out.
 import type { CredentialSpec, StdioTransport } from '../catalog/upstream-server.ts';
 import type { Credential } from '../credential/credential.ts';
 import { NotRunError } from '../shared/errors.ts';
 
 export const INHERITED = ['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER'] as const;
+
+/** Random for each start and no secret: by it we find what the command started, to end it too. */
+export const MARK_NAME = 'CHILD_OF_KEYBEARER';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,6 +17,7 @@ export function childEnvironment(
   transport: StdioTransport,
   spec: CredentialSpec | undefined,
   credential: Credential,
+  mark: string,
 ): Record<string, string> {
   const env: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const name of INHERITED) {
@@ -27,6 +31,8 @@ export function childEnvironment(
       throw new NotRunError('The server does not say which environment variable carries its credential.');
     env[spec.env] = credential.secret.reveal();
   }
+  if (env[MARK_NAME] !== undefined) throw new NotRunError(`The variable ${MARK_NAME} is the proxy's own.`);
+  env[MARK_NAME] = mark;
   for (const [name, value] of Object.entries(env)) check(name, value);
   return env;
 }

@@ -1,7 +1,6 @@
-// A connection to a command: one child for one owner, JSON-RPC by the line over its input and output.
+// One child and the peer that speaks with it: JSON-RPC by the line over its input and output.
 
 import type { StdioTransport, UpstreamServer } from '../catalog/upstream-server.ts';
-import type { Dial } from '../connection/connection.ts';
 import { type Credential, ownerKey } from '../credential/credential.ts';
 import type { Clock } from '../shared/clock.ts';
 import { NotRunError, ProxyError } from '../shared/errors.ts';
@@ -9,45 +8,31 @@ import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { LineReader } from './line-reader.ts';
-import { PeerConnection } from './peer-connection.ts';
 import { greet } from './peer-greeting.ts';
 import { RpcPeer, type Send } from './rpc-peer.ts';
 import { StderrLog } from './stderr-log.ts';
-import { childEnvironment, type Environment, secretsOf } from './stdio-env.ts';
-import { type StdioProcess, startProcess } from './stdio-process.ts';
+import { secretsOf } from './stdio-env.ts';
+import { type ProcessDeps, type StdioProcess, startProcess } from './stdio-process.ts';
+import type { StartPlace } from './stdio-starts.ts';
 
-export interface StdioDialDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly client: Implementation;
-  /** Our own environment, of which a child sees nine names. */
-  readonly parentEnv: Environment;
-}
-
+/** As over HTTP: `maxResultBytes` may be as much, so a result of that size has to come through. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_STRAY_LINES = 1_000;
+/** A server that works may say something on the wrong stream now and then, for days. */
+const MAX_STRAY_LINES_BETWEEN = 10_000;
+/** Taken of one stream before the others have their turn. */
+const LINES_AT_ONCE = 64;
+/** A command that ended by itself this soon was of no use. */
+const SOON_MS = 5_000;
 
-export function createStdioDial(deps: StdioDialDeps): Dial {
-  return async (server, credential, signal) => {
-    const { transport } = server;
-    if (transport.kind !== 'stdio') throw new ProxyError('internal', 'This server is no command.');
-    signal.throwIfAborted();
-    const env = childEnvironment(deps.parentEnv, transport, server.credential, credential);
-    const link = new StdioLink(deps, server, transport, credential);
-    try {
-      await link.start({ command: transport.command, args: transport.args, cwd: transport.cwd, env });
-      const greeting = await link.greet(deps.client, signal);
-      return new PeerConnection(link.peer, greeting, () => link.close());
-    } catch (error) {
-      await link.kill();
-      throw error;
-    }
-  };
+export interface StdioLinkDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly client: Implementation;
 }
 
-/** Joins one child to one peer. */
-class StdioLink {
+export class StdioLink {
   readonly peer: RpcPeer;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -56,10 +41,20 @@ class StdioLink {
   #process: StdioProcess | undefined;
   /** How the child ended, when it ended by itself. */
   #ended: string | undefined;
-  #isGreeted = false;
+  /** Epoch ms; undefined before it was ready. */
+  #greetedAt: number | undefined;
+  /** Since the last message. */
   #strayLines = 0;
+  readonly #place: StartPlace;
 
-  constructor(deps: StdioDialDeps, server: UpstreamServer, transport: StdioTransport, credential: Credential) {
+  constructor(
+    deps: StdioLinkDeps,
+    server: UpstreamServer,
+    transport: StdioTransport,
+    credential: Credential,
+    place: StartPlace,
+  ) {
+    this.#place = place;
     const owner = credential.kind === 'none' ? '' : ownerKey(credential.owner);
     this.#clock = deps.clock;
     this.#logger = deps.logger.child({ tenantId: server.tenantId, server: server.name, owner });
@@ -71,22 +66,27 @@ class StdioLink {
     });
   }
 
-  async start(command: Parameters<typeof startProcess>[0]): Promise<void> {
+  get hasStarted(): boolean {
+    return this.#process !== undefined;
+  }
+
+  async start(command: Parameters<typeof startProcess>[0], deps: ProcessDeps): Promise<void> {
     const ears = {
       stdout: (chunk: Buffer) => {
-        this.#reader.push(chunk);
+        const left = this.#reader.push(chunk, LINES_AT_ONCE);
         this.peer.flush();
+        return left;
       },
-      stderr: (chunk: Buffer) => this.#log.push(chunk),
+      stderr: (chunk: Buffer) => this.#log.push(chunk, LINES_AT_ONCE),
       ended: (how: string) => this.#onEnded(how),
     };
-    this.#process = await startProcess(command, ears, this.#clock);
+    this.#process = await startProcess(command, ears, deps);
   }
 
   async greet(client: Implementation, signal: AbortSignal): ReturnType<typeof greet> {
     try {
       const greeting = await waitFor(greet(this.peer, client, signal), signal);
-      this.#isGreeted = true;
+      this.#greetedAt = this.#clock.now();
       return greeting;
     } catch (error) {
       if (this.#ended === undefined || signal.aborted) throw error;
@@ -98,6 +98,7 @@ class StdioLink {
   }
 
   async close(): Promise<void> {
+    if (this.#ended === undefined) this.#place.worked();
     await this.#process?.close();
   }
 
@@ -109,32 +110,40 @@ class StdioLink {
   #line(line: Buffer): void {
     if (line.length === 0) return;
     const isMessage = line.includes(0x7b) && this.peer.receive(line);
-    if (!isMessage) this.#stray(line);
+    if (isMessage) this.#strayLines = 0;
+    else this.#stray(line);
   }
 
   /** Many servers print a banner; one that prints without end is no server, or logs to the wrong stream. */
   #stray(line: Buffer): void {
     this.#log.stray(line);
     this.#strayLines += 1;
-    if (this.#isGreeted || this.#strayLines < MAX_STRAY_LINES) return;
+    const limit = this.#greetedAt === undefined ? MAX_STRAY_LINES : MAX_STRAY_LINES_BETWEEN;
+    if (this.#strayLines < limit || this.peer.isClosed) return;
     this.peer.close(
       new ProxyError(
         'upstream_protocol',
-        `The server's command wrote ${MAX_STRAY_LINES} lines to its standard output that are no MCP messages. Is it an MCP server, and does it log to standard error?`,
+        `The server's command wrote ${limit} lines to its standard output that are no MCP messages. Is it an MCP server, and does it log to standard error?`,
       ),
     );
+    void this.#process?.close();
   }
 
   #onEnded(how: string): void {
     this.#ended = how;
     // No news when we ended it ourselves.
-    if (!this.peer.isClosed && this.#isGreeted) this.#logger.warn({ how }, 'the command of a server ended by itself');
+    if (!this.peer.isClosed && this.#greetedAt !== undefined) {
+      this.#logger.warn({ how }, 'the command of a server ended by itself');
+      if (this.#clock.now() - this.#greetedAt < SOON_MS)
+        this.#place.failed(`The server's command ${how} soon after its start.`);
+      else this.#place.worked();
+    }
     this.peer.close(new ProxyError('upstream_unavailable', "The server's process ended; the call may have run."));
   }
 
   readonly #send: Send = (text, done) => {
     const child = this.#process;
-    if (child === undefined || child.unreadBytes > MAX_UNREAD_BYTES) {
+    if (child === undefined || child.unreadBytes + text.length > MAX_UNREAD_BYTES) {
       done(new NotRunError('The server does not read its input.'));
       return;
     }

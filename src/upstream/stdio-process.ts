@@ -1,19 +1,28 @@
-// A command in a process group of its own, and the promise that nothing of the group outlives it.
+// A command in a process group of its own, and the promise that nothing that came of it outlives it.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../shared/clock.ts';
 import { NotRunError } from '../shared/errors.ts';
+import type { Family } from './stdio-family.ts';
+import type { Turns } from './stdio-turns.ts';
 
 export interface Command {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string | undefined;
   readonly env: Readonly<Record<string, string>>;
+  readonly runAs?: RunAs | undefined;
+}
+
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 export interface ProcessEars {
-  stdout(chunk: Buffer): void;
-  stderr(chunk: Buffer): void;
+  /** Both give back what they leave for their next turn. */
+  stdout(chunk: Buffer): Buffer | undefined;
+  stderr(chunk: Buffer): Buffer | undefined;
   /** Once: it exited, or can no longer be spoken to. `how` is safe to show. */
   ended(how: string): void;
 }
@@ -26,9 +35,20 @@ const POLL_MS = 20;
 /** What a process wrote before it exited is still in the pipe; somebody else may hold the pipe open. */
 const LAST_WORDS_MS = 200;
 const REAP_MS = 400;
+/** What forks faster than it is found is found again. */
+const KILL_ROUNDS = 10;
 
-/** Resolves when the command runs. Errors: NotRunError. */
-export function startProcess(command: Command, ears: ProcessEars, clock: Clock): Promise<StdioProcess> {
+export interface ProcessDeps {
+  readonly clock: Clock;
+  readonly turns: Turns;
+  /** Called with the pid as soon as there is one. */
+  readonly began: (pid: number) => Family;
+  /** Once, when all that came of the command is gone. */
+  readonly gone: () => void;
+}
+
+/** Resolves when the command runs. Errors: NotRunError; then `gone` is not called. */
+export function startProcess(command: Command, ears: ProcessEars, deps: ProcessDeps): Promise<StdioProcess> {
   if ([command.command, ...command.args, command.cwd ?? ''].some((text) => text.includes('\u0000'))) {
     return Promise.reject(new NotRunError('The command of the server holds a NUL character.'));
   }
@@ -41,7 +61,11 @@ export function startProcess(command: Command, ears: ProcessEars, clock: Clock):
       failed(error as NodeJS.ErrnoException);
       return;
     }
-    child.once('spawn', () => resolve(new StdioProcess(child, ears, clock)));
+    const { pid } = child;
+    if (pid !== undefined) {
+      const started = new StdioProcess(child, ears, deps, deps.began(pid));
+      child.once('spawn', () => resolve(started));
+    }
     child.on('error', failed);
     // Without a handler on every pipe, an EPIPE would end our own process. There are none where the
     // system had no descriptors left for them.
@@ -50,14 +74,23 @@ export function startProcess(command: Command, ears: ProcessEars, clock: Clock):
   });
 }
 
-function spawnGroup({ command, args, cwd, env }: Command): Child {
-  // A group of its own: launchers start other programs, and a signal to the group reaches them all.
-  return spawn(command, args, { cwd, env, shell: false, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+function spawnGroup({ command, args, cwd, env, runAs }: Command): Child {
+  return spawn(command, args, {
+    cwd,
+    env,
+    shell: false,
+    // A group of its own: launchers start other programs, and a signal to the group reaches them all.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // The further groups of our user are dropped with it.
+    ...runAs,
+  });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'command not found, or its working directory does not exist',
   EACCES: 'no permission to run it',
+  EPERM: 'no permission to run it as another user; see KEYBEARER_COMMAND_USER',
   ENOEXEC: 'it is no program this system can run',
   E2BIG: 'its arguments and environment are too large',
   EAGAIN: 'this system runs too many processes',
@@ -74,17 +107,23 @@ function notStarted(error: NodeJS.ErrnoException): NotRunError {
 export class StdioProcess {
   readonly #child: Child;
   readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #ears: ProcessEars;
+  readonly #family: Family;
+  readonly #gone: () => void;
   readonly #exited: Promise<void>;
   #hasExited = false;
   #isGroupGone = false;
   #isOver = false;
   #ending: Promise<void> | undefined;
 
-  constructor(child: Child, ears: ProcessEars, clock: Clock) {
+  constructor(child: Child, ears: ProcessEars, { clock, turns, gone }: ProcessDeps, family: Family) {
     this.#child = child;
     this.#clock = clock;
+    this.#turns = turns;
     this.#ears = ears;
+    this.#family = family;
+    this.#gone = gone;
     const drained = new Promise<void>((resolve) => child.once('close', () => resolve()));
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
@@ -96,8 +135,8 @@ export class StdioProcess {
         void Promise.race([drained, clock.sleep(LAST_WORDS_MS)]).then(() => this.#over(how));
       });
     });
-    child.stdout.on('data', (chunk: Buffer) => ears.stdout(chunk));
-    child.stderr.on('data', (chunk: Buffer) => ears.stderr(chunk));
+    this.#listen(child.stdout, (chunk) => ears.stdout(chunk));
+    this.#listen(child.stderr, (chunk) => ears.stderr(chunk));
     child.stdin.on('error', () => this.#over('closed its input'));
     // As a rule it is about to exit, and then its exit code says more.
     child.stdout.on('end', () => clock.after(2 * LAST_WORDS_MS, () => this.#over('closed its output')));
@@ -112,17 +151,30 @@ export class StdioProcess {
     this.#child.stdin.write(text, done);
   }
 
-  /** End of input, SIGTERM, SIGKILL, each after a grace (2025-11-25 §basic/lifecycle, shutdown); about two seconds at most. */
+  /** End of input, SIGTERM, SIGKILL, each after a grace (2025-11-25 §basic/lifecycle, shutdown); about three seconds at most. */
   close(): Promise<void> {
-    this.#ending ??= this.#end();
+    this.#ending ??= this.#end().finally(this.#gone);
     return this.#ending;
   }
 
   /** At once and without asking. */
   async kill(): Promise<void> {
-    this.#signal('SIGKILL');
-    await Promise.race([this.#exited, this.#clock.sleep(REAP_MS)]);
-    this.#letGo();
+    if (this.#ending === undefined) this.#ending = this.#killAll().finally(this.#gone);
+    else await this.#killAll();
+    await this.#ending;
+  }
+
+  /** While we are behind with one stream, its process has to wait to write on. */
+  #listen(stream: Readable, hear: (chunk: Buffer) => Buffer | undefined): void {
+    stream.on('data', (chunk: Buffer) => {
+      let left: Buffer | undefined = chunk;
+      this.#turns.give(() => {
+        if (left !== undefined) left = hear(left);
+        if (left === undefined && stream.isPaused()) stream.resume();
+        return left !== undefined;
+      });
+      if (left !== undefined) stream.pause();
+    });
   }
 
   #over(how: string): void {
@@ -133,18 +185,38 @@ export class StdioProcess {
   }
 
   async #end(): Promise<void> {
+    // Before it ends, while what it started still has it for a parent.
+    if (!this.#hasExited) await this.#find();
     this.#child.stdin.end();
     await Promise.race([this.#exited, this.#clock.sleep(GRACE_MS)]);
     this.#signal('SIGTERM');
+    await this.#find();
+    this.#family.signal('SIGTERM');
     const deadline = this.#clock.now() + GRACE_MS;
-    while (!this.#isGone() && this.#clock.now() < deadline) await this.#clock.sleep(POLL_MS);
-    await this.kill();
+    while (this.#isAnyLeft() && this.#clock.now() < deadline) await this.#clock.sleep(POLL_MS);
+    await this.#killAll();
+  }
+
+  async #killAll(): Promise<void> {
+    for (let round = 0; round < KILL_ROUNDS; round += 1) {
+      this.#signal('SIGKILL');
+      if (round === 0) await Promise.race([this.#exited, this.#clock.sleep(REAP_MS)]);
+      await this.#find();
+      if (this.#family.signal('SIGKILL') === 0) break;
+      await this.#clock.sleep(POLL_MS);
+    }
+    this.#letGo();
+  }
+
+  #find(): Promise<void> {
+    this.#signal(0);
+    return this.#family.find(!this.#hasExited || !this.#isGroupGone);
   }
 
   /** The child may be gone while what it started lives on; a group has its number until its last member ends. */
-  #isGone(): boolean {
+  #isAnyLeft(): boolean {
     this.#signal(0);
-    return this.#isGroupGone && this.#hasExited;
+    return !this.#hasExited || this.#family.signal(0) > 0 || (this.#family.isBlind && !this.#isGroupGone);
   }
 
   #signal(signal: NodeJS.Signals | 0): void {
@@ -158,7 +230,7 @@ export class StdioProcess {
     }
   }
 
-  /** A grandchild that left the group may hold the pipes; we do not wait for it. */
+  /** Somebody who got away may hold the pipes; we do not wait for it. */
   #letGo(): void {
     this.#child.stdin.destroy();
     this.#child.stdout.destroy();

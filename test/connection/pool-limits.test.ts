@@ -46,6 +46,42 @@ describe('the limit of a tenant', () => {
     expect(bench.pool.size).toBe(3);
   });
 
+  const files = aServer(
+    { command: 'mcp-fs', credential: { kind: 'secret', env: 'KEY' } },
+    { source: 'file', name: 'files' },
+  );
+
+  it('B059: is smaller for commands: of these the one idle longest makes room, and nothing else', async () => {
+    const bench = new PoolBench(100, 2);
+    bench.pool.release(await acquire(bench, keyOf('web')));
+    for (const name of ['a', 'b']) bench.pool.release(await acquire(bench, keyOf(name), files));
+    bench.pool.release(await acquire(bench, keyOf('a'), files));
+    bench.pool.release(await acquire(bench, keyOf('c'), files));
+    expect(bench.connections.map(({ isClosed }) => isClosed)).toEqual([false, false, true, false]);
+  });
+
+  it('B059: never ends a command with a call in flight, nor counts others: overloaded, with a time to wait', async () => {
+    const bench = new PoolBench(100, 2);
+    for (const name of ['a', 'b']) await acquire(bench, keyOf(name), files);
+    for (const name of ['a', 'b', 'c']) await acquire(bench, keyOf(name));
+    await expect(acquire(bench, keyOf('c'), files)).rejects.toMatchObject({
+      code: 'overloaded',
+      message: expect.stringContaining('commands') as string,
+      data: { retryAfterMs: 1_000 },
+    });
+    expect(bench.live).toBe(5);
+  });
+
+  it('B059: counts commands that are being started', async () => {
+    const bench = new PoolBench(100, 3);
+    bench.dialsAtOnce = false;
+    const all = Promise.allSettled(Array.from({ length: 200 }, (_, n) => acquire(bench, keyOf(`p${n}`), files)));
+    await settled();
+    expect(bench.dials).toHaveLength(3);
+    for (const dial of bench.dials) dial.succeed();
+    expect((await all).filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  });
+
   it('gives the place back when a dial fails', async () => {
     const bench = new PoolBench(1);
     bench.dialsAtOnce = false;

@@ -72,12 +72,12 @@ export class PoolBench {
   /** A dial that takes no notice of its signal. */
   isDeaf = false;
 
-  constructor(maxPerTenant = 2_000) {
+  constructor(maxConnectionsPerTenant = 2_000, maxCommandsPerTenant = 64) {
     this.pool = new Pool({
       dial: (server, credential, signal) => this.#dial(server, credential, signal),
       clock: this.clock,
       logger: createLogger('silent'),
-      maxPerTenant,
+      limits: { maxConnectionsPerTenant, maxCommandsPerTenant },
     });
   }
 

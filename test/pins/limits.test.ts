@@ -64,6 +64,11 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/upstream/line-reader.ts TAIL_BYTES',
   /^src\/upstream\/stdio-process\.ts (?:POLL|LAST_WORDS|REAP)_MS$/,
   'src/upstream/stderr-log.ts MAX_LINE_BYTES',
+  'src/upstream/stderr-log.ts OVERHEAD_BYTES',
+  /^src\/upstream\/stdio-(?:census|leftovers|turns)\.ts /,
+  'src/upstream/stdio-backoff.ts MAX_REMEMBERED',
+  'src/upstream/stdio-dial.ts MAX_PER_TENANT',
+  'src/upstream/stdio-watchdog.ts MAX_RESTARTS',
   'src/wire/scan.ts WALKED_BYTES',
 ];
 

@@ -35,7 +35,7 @@ function aBench(wishes: Wishes = {}) {
     },
     clock,
     logger: createLogger('silent'),
-    maxPerTenant: 10,
+    limits: { maxConnectionsPerTenant: 10, maxCommandsPerTenant: 64 },
   });
   const askForCredential = createAskForCredential({ broker, scopes, clock });
   const withUpstream = createWithUpstream({ broker, pool, askForCredential });

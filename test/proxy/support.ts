@@ -121,7 +121,7 @@ export class Upstream {
       },
       clock: this.clock,
       logger: createLogger('silent'),
-      maxPerTenant: 100,
+      limits: { maxConnectionsPerTenant: 100, maxCommandsPerTenant: 64 },
     });
     this.broker = {
       find: () => this.credential,

@@ -124,6 +124,7 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
       listDeadlineMs: 5_000,
       signInWaitMs: 120_000,
       maxConnectionsPerTenant: 2_000,
+      maxCommandsPerTenant: 64,
       ...options.limits,
     },
     allowLinkSignIn: options.allowLinkSignIn ?? false,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/connection/connection.ts';
 import { systemClock } from '../../src/shared/clock.ts';
-import { createStdioDial } from '../../src/upstream/stdio-link.ts';
+import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import {
   aHearing,
   aLog,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/connection/connection.ts';
 import { systemClock } from '../../src/shared/clock.ts';
-import { createStdioDial } from '../../src/upstream/stdio-link.ts';
+import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import {
   aLog,
   aServer,
@@ -38,13 +38,19 @@ async function dialed(script: string, args: string[] = [], log = aLog('silent'))
 }
 
 describe('the environment of a command', () => {
-  it('B044: holds nine harmless names, what the server sets, and the credential', async () => {
+  it('B044: holds nine harmless names, what the server sets, the credential, a mark of ours, and nothing else', async () => {
     const dial = createStdioDial({ clock: systemClock, logger: aLog().logger, client, parentEnv });
     const server = aServer(stdioTransport('server.mjs', [], { TZ: 'UTC' }), secretSpec());
     const connection = await dial(server, credentialOf('ann', 'key-of-ann'), never());
     open.push(connection);
     const seen = JSON.parse(textOf(await call(connection, 'env'))) as Record<string, string>;
-    expect(seen).toEqual({ PATH: process.env['PATH'], HOME: '/home/somebody', TZ: 'UTC', API_KEY: 'key-of-ann' });
+    expect(seen).toEqual({
+      PATH: process.env['PATH'],
+      HOME: '/home/somebody',
+      TZ: 'UTC',
+      API_KEY: 'key-of-ann',
+      CHILD_OF_KEYBEARER: expect.stringMatching(/^[\w-]{16}\.1$/) as string,
+    });
   });
 
   it('B046: never mixes the keys of people whose commands start and end at the same time', async () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/connection/connection.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { Secret } from '../../src/shared/secret.ts';
-import { createStdioDial } from '../../src/upstream/stdio-link.ts';
+import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import { isJsonObject } from '../../src/wire/reply.ts';
 import { aLog, aServer, call, client, never, none, textOf } from '../support/stdio/a-stdio-server.ts';
 

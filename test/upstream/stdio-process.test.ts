@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
-import { createStdioDial } from '../../src/upstream/stdio-link.ts';
+import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import {
   aLog,
   aServer,
@@ -100,7 +100,6 @@ describe('the processes of a command', () => {
 
 describe('a command that cannot be started', () => {
   it('is told apart: not found, no program, ended before it answered', async () => {
-    const dial = dialWith();
     const transport = stdioTransport('server.mjs');
     const refusals = [
       [{ ...transport, command: '/no/such/command' }, 'command not found'],
@@ -114,7 +113,7 @@ describe('a command that cannot be started', () => {
       [{ ...transport, args: ['a\u0000b'] }, 'NUL'],
     ] as const;
     for (const [broken, words] of refusals) {
-      await expect(dial(aServer(broken), none, never())).rejects.toMatchObject({
+      await expect(dialWith()(aServer(broken), none, never())).rejects.toMatchObject({
         name: 'NotRunError',
         message: expect.stringContaining(words) as string,
       });

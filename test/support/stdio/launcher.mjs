@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 
 const [, , marker, mode] = process.argv;
-const stubborn = `for (const s of ['SIGHUP', 'SIGTERM', 'SIGINT']) process.on(s, () => {}); setInterval(() => {}, 1000); console.error('stubborn')`;
+const stubborn = `for (const s of ['SIGHUP', 'SIGTERM', 'SIGINT']) process.on(s, () => {}); setTimeout(() => {}, 60_000); console.error('stubborn')`;
 const shell = spawn('sh', ['-c', '"$0" -e "$1" "$2" & wait', process.execPath, stubborn, marker], {
   stdio: ['ignore', 'ignore', 'pipe'],
 });
@@ -11,7 +11,7 @@ await new Promise((resolve) => shell.stderr.once('data', resolve));
 shell.stderr.destroy();
 if (mode === 'silent') {
   console.error('ready');
-  setInterval(() => {}, 1000);
+  setTimeout(() => {}, 60_000);
 } else {
   shell.unref();
   await import('./server.mjs');

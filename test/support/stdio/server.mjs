@@ -2,6 +2,9 @@
 import { closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
+// Whatever happens, it ends by itself.
+setTimeout(() => process.exit(9), 60_000).unref();
+
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (value) => ({
   content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
