@@ -58,6 +58,7 @@ export async function probeEra(
       method: 'POST',
       headers: modernHeaders(target, method),
       body: writeRequest(0, method, undefined, { era: 'modern', client, capabilities: {} }, false),
+      echo: target.echo,
       signal,
       onEvent: (data) => {
         streamed = Reply.from(Buffer.from(data, 'latin1'));

@@ -31,6 +31,7 @@ export async function callOverHttp(door: Door, call: HttpCall): Promise<Reply> {
     method: 'POST',
     headers: call.headers,
     body: call.body,
+    echo: call.target.echo,
     signal: call.signal,
     onEvent: (data) => {
       reply = answerIn(call, data);
@@ -117,6 +118,7 @@ export async function tell(
     method: 'POST',
     headers,
     body: JSON.stringify(message),
+    echo: target.echo,
     signal,
   });
   if (answer.status >= 300) replyOf(answer, door.clock.now(), true);

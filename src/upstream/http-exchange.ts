@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { NotRunError, ProxyError } from '../shared/errors.ts';
 import { SseReader } from '../wire/sse.ts';
+import type { Echo } from './echo.ts';
 import { type Decoder, openDecoder } from './http-decode.ts';
 
 /** A whole answer, decoded, may have this many bytes; see docs/reference/limits.md. */
@@ -28,6 +29,8 @@ export interface HttpRequest {
   /** Flat list: name, value, name, value. */
   readonly headers: readonly string[];
   readonly body?: string;
+  /** What these headers hold and the answer must not: taken out before anybody sees the answer. */
+  readonly echo?: Echo;
   readonly signal?: AbortSignal | undefined;
   /** Called for each event of an event stream, latin1 text; true says: that was the answer, the rest may go. */
   readonly onEvent?: (data: string) => boolean;
@@ -122,7 +125,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const head = readHead(raw);
     const isStream = head.contentType === 'text/event-stream' && status < 300 && this.#request.onEvent !== undefined;
     const reader = isStream ? new SseReader(MAX_BODY_BYTES, (event) => this.#event(event.data, event.type)) : undefined;
-    this.#answer = { status, ...head, body: EMPTY, reader };
+    this.#answer = { status, ...withoutEcho(head, this.#request.echo), body: EMPTY, reader };
     if (status >= 300) this.#limit = MAX_ERROR_BYTES;
     if (head.encoding !== '' && head.encoding !== 'identity') {
       this.#decoder = openDecoder(
@@ -186,7 +189,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #event(data: string, type: string | undefined): void {
     if (this.#settled || (type !== undefined && type !== 'message')) return;
-    if (this.#request.onEvent?.(data) !== true) return;
+    const { echo, onEvent } = this.#request;
+    if (onEvent?.(echo === undefined ? data : echo.event(data)) !== true) return;
     this.#end(undefined);
     this.#linger = this.#clock.after(LINGER_MS, () => this.#stop?.());
   }
@@ -199,7 +203,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     if (this.#settled || this.#answer === undefined) return;
     this.#settle();
-    this.#resolve({ ...this.#answer, body: this.#body() });
+    const body = this.#body();
+    this.#resolve({ ...this.#answer, body: this.#request.echo?.message(body) ?? body });
   }
 
   #body(): Buffer {
@@ -230,6 +235,20 @@ type Head = Pick<HttpAnswer, 'contentType' | 'sessionId' | 'challenge' | 'retryA
   readonly encoding: string;
   readonly length: string | undefined;
 };
+
+/** Of the headers only these two are ever told to anybody: one in an error, one to a sign-in. */
+function withoutEcho(head: Head, echo: Echo | undefined): Head {
+  if (echo === undefined || (head.challenge === undefined && isUsual(head.contentType))) return head;
+  const { challenge } = head;
+  return {
+    ...head,
+    contentType: echo.text(head.contentType),
+    challenge: challenge === undefined ? undefined : echo.text(challenge),
+  };
+}
+
+const isUsual = (contentType: string): boolean =>
+  contentType === 'application/json' || contentType === 'text/event-stream';
 
 const WANTED: ReadonlyMap<string, keyof Head> = new Map([
   ['content-type', 'contentType'],

@@ -32,6 +32,7 @@ export async function initializeHttp(
     method: 'POST',
     headers: target.headers,
     body,
+    echo: target.echo,
     signal,
     onEvent: (data) => {
       reply = replyIn(data);

@@ -23,6 +23,7 @@ export function listenOverGet(door: Door, target: HttpTarget, headers: readonly 
     ...base,
     origin: target.origin,
     path: target.path,
+    echo: target.echo,
     method: 'GET',
     headers: ['accept', 'text/event-stream', ...withoutAccept(headers)],
   }));

@@ -86,6 +86,7 @@ export class ModernHttpConnection implements Connection {
       ...base,
       origin: this.#target.origin,
       path: this.#target.path,
+      echo: this.#target.echo,
       method: 'POST',
       headers,
       body: JSON.stringify({

@@ -2,12 +2,28 @@
 import type { CredentialSpec, HttpTransport } from '../catalog/upstream-server.ts';
 import type { Credential } from '../credential/credential.ts';
 import { ProxyError } from '../shared/errors.ts';
+import { Echo } from './echo.ts';
+import { knownSecrets } from './known-secrets.ts';
 
-export interface HttpTarget {
+export class HttpTarget {
   readonly origin: string;
   readonly path: string;
+  /** Takes what the server repeats of these headers out of what it says. */
+  readonly echo: Echo;
+  /** Out of sight of whatever prints an object: the credential stands in it. */
+  readonly #headers: readonly string[];
+
+  constructor(url: URL, headers: readonly string[], echo: Echo) {
+    this.origin = url.origin;
+    this.path = url.pathname + url.search;
+    this.#headers = headers;
+    this.echo = echo;
+  }
+
   /** Flat list of names and values: content type, the admin's static headers, the credential. */
-  readonly headers: readonly string[];
+  get headers(): readonly string[] {
+    return this.#headers;
+  }
 }
 
 const SENDABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
@@ -42,19 +58,14 @@ export function targetOf(
   spec: CredentialSpec | undefined,
   credential: Credential,
 ): HttpTarget {
-  const url = new URL(transport.url);
-  const identity = [...identityHeaders(transport, spec, credential)].flat();
-  return {
-    origin: url.origin,
-    path: url.pathname + url.search,
-    headers: [
-      'content-type',
-      'application/json',
-      'accept',
-      'application/json, text/event-stream',
-      'accept-encoding',
-      'identity',
-      ...identity,
-    ],
-  };
+  const headers = [
+    'content-type',
+    'application/json',
+    'accept',
+    'application/json, text/event-stream',
+    'accept-encoding',
+    'identity',
+    ...[...identityHeaders(transport, spec, credential)].flat(),
+  ];
+  return new HttpTarget(new URL(transport.url), headers, new Echo(knownSecrets(transport, spec, credential)));
 }

@@ -8,6 +8,7 @@ import { type Implementation, readdressProgress, writeRequest } from '../wire/en
 import type { Era } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
 import { idAtEnds } from '../wire/scan.ts';
+import type { Echo } from './echo.ts';
 import { answerServerRequest } from './server-requests.ts';
 import { SharedEar } from './shared-ear.ts';
 
@@ -19,6 +20,8 @@ export interface PeerDeps {
   readonly logger: Logger;
   readonly client: Implementation;
   readonly send: Send;
+  /** Takes what must not come back out of each message. */
+  readonly echo: Echo;
 }
 
 interface Pending {
@@ -84,9 +87,10 @@ export class RpcPeer {
   }
 
   /** Takes one message; false when it is none. Call `flush` when no more are at hand. */
-  receive(message: Buffer): boolean {
+  receive(arrived: Buffer): boolean {
     if (this.isClosed) return true;
     try {
+      const message = this.#deps.echo.message(arrived);
       const reply = Reply.from(message);
       if (reply === undefined) this.#hear(message);
       else this.#answer(reply);

@@ -5,6 +5,7 @@ import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Clock } from '../shared/clock.ts';
 import { NotRunError, ProxyError } from '../shared/errors.ts';
 import { type SseEvent, SseReader } from '../wire/sse.ts';
+import type { Echo } from './echo.ts';
 import { replyOf } from './http-errors.ts';
 import { MAX_BODY_BYTES } from './http-exchange.ts';
 
@@ -21,14 +22,14 @@ const NOTHING = Buffer.alloc(0);
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** @param url of the event stream; all requests have to stay on its origin */
-export function createSseFetch(fetch: FetchLike, url: URL, ears: SseEars, clock: Clock): FetchLike {
+export function createSseFetch(fetch: FetchLike, url: URL, ears: SseEars, clock: Clock, echo: Echo): FetchLike {
   return async (target, init) => {
     const isPost = init?.method === 'POST';
     try {
       requireOrigin(url, target);
       const response = await send(fetch, target, init);
       if (isFollowable(response, target, isPost, url)) return response;
-      if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, clock.now());
+      if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, clock.now(), echo);
       return isPost ? response : tapped(response, url, ears);
     } catch (error) {
       // The SDK would report this as text only.
@@ -77,17 +78,14 @@ const isEventStream = ({ headers }: Response): boolean =>
   (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
 
 /** Throws what the status means; a body is not needed for that. */
-function refuse({ status, headers, body }: Response, isPost: boolean, now: number): never {
+function refuse({ status, headers, body }: Response, isPost: boolean, now: number, echo: Echo): never {
   void body?.cancel().catch(() => undefined);
-  const contentType = headers.get('content-type') ?? '';
-  const [challenge, retryAfter] = [
-    headers.get('www-authenticate') ?? undefined,
-    headers.get('retry-after') ?? undefined,
-  ];
+  const [contentType, retryAfter] = [headers.get('content-type') ?? '', headers.get('retry-after') ?? undefined];
+  const challenge = headers.get('www-authenticate') ?? undefined;
   const answer = {
     status,
-    contentType,
-    challenge,
+    contentType: echo.text(contentType),
+    challenge: challenge === undefined ? undefined : echo.text(challenge),
     retryAfter,
     sessionId: undefined,
     location: undefined,

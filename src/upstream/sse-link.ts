@@ -9,8 +9,10 @@ import { ProxyError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
+import { Echo } from './echo.ts';
 import { SessionLostError } from './http-errors.ts';
 import { identityHeaders } from './http-target.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { PeerConnection } from './peer-connection.ts';
 import { type Greeting, greetLegacy } from './peer-greeting.ts';
 import { RpcPeer, type Send } from './rpc-peer.ts';
@@ -29,9 +31,10 @@ export function createSseDial(deps: SseDialDeps): Dial {
     const { transport } = server;
     if (transport.kind !== 'sse') throw new ProxyError('internal', 'This server does not speak HTTP+SSE.');
     signal.throwIfAborted();
-    const headers = Object.fromEntries(identityHeaders(transport, server.credential, credential));
+    const headers = identityHeaders(transport, server.credential, credential);
+    const echo = new Echo(knownSecrets(transport, server.credential, credential));
     const logger = deps.logger.child({ tenantId: server.tenantId, server: server.name });
-    const link = new SseLink({ ...deps, logger }, new URL(transport.url), headers);
+    const link = new SseLink({ ...deps, logger }, new URL(transport.url), headers, echo);
     try {
       const greeting = await waitFor(link.open(), signal).then(() => waitFor(link.greet(deps.client, signal), signal));
       return new PeerConnection(link.peer, greeting, () => link.close());
@@ -39,6 +42,14 @@ export function createSseDial(deps: SseDialDeps): Dial {
       await link.close();
       throw error;
     }
+  };
+}
+
+function withHeaders(fetch: FetchLike, own: ReadonlyMap<string, string>): FetchLike {
+  return (url, init) => {
+    const headers = new Headers(init?.headers);
+    for (const [name, value] of own) headers.set(name, value);
+    return fetch(url, { ...init, headers });
   };
 }
 
@@ -50,8 +61,9 @@ class SseLink {
   /** Why the stream is over; the transport itself would only know a text. */
   #failure: ProxyError | undefined;
 
-  constructor(deps: SseDialDeps, url: URL, headers: Record<string, string>) {
-    this.peer = new RpcPeer({ clock: deps.clock, logger: deps.logger, client: deps.client, send: this.#send });
+  constructor(deps: SseDialDeps, url: URL, headers: ReadonlyMap<string, string>, echo: Echo) {
+    const { clock, logger, client } = deps;
+    this.peer = new RpcPeer({ clock, logger, client, send: this.#send, echo });
     const ears = {
       message: (message: Buffer) => {
         if (!this.peer.receive(message))
@@ -60,9 +72,9 @@ class SseLink {
       flush: () => this.peer.flush(),
       ended: (error: ProxyError) => this.#onEnded(error),
     };
+    // The headers go past the SDK, which has no use for them and would keep them in the open.
     this.#transport = new SSEClientTransport(url, {
-      fetch: createSseFetch(deps.fetch, url, ears, deps.clock),
-      requestInit: { headers },
+      fetch: createSseFetch(withHeaders(deps.fetch, headers), url, ears, deps.clock, echo),
     });
   }
 

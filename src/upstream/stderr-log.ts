@@ -2,13 +2,18 @@
 // limited in rate, so that no command can flood it, forge a line in it or print a secret through it.
 import type { Clock } from '../shared/clock.ts';
 import type { Logger } from '../shared/logger.ts';
+import { createMask } from '../shared/mask.ts';
+import { Secret } from '../shared/secret.ts';
+import { formsOf } from '../shared/secret-forms.ts';
 import { LineReader, TAIL_BYTES } from './line-reader.ts';
-import { secretForms } from './secret-forms.ts';
 
 const MAX_LINE_CHARS = 1_000;
 /** A character is four bytes at most, so whatever is shown was read. */
 const MAX_LINE_BYTES = 4 * MAX_LINE_CHARS;
 const LINES_PER_SECOND = 50;
+/** Masking shorter values would hide ordinary words and protect nobody. */
+const SHORTEST_SECRET = 4;
+const SHORTEST_LINE = 8;
 const MAX_REMEMBERED_BYTES = 64 * 1024;
 /** What a line costs beside its bytes, or empty-looking ones would cost nothing. */
 const OVERHEAD_BYTES = 128;
@@ -21,7 +26,7 @@ interface Said {
 export class StderrLog {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #secrets: readonly string[];
+  readonly #mask: (text: string) => string;
   readonly #longest: number;
   readonly #reader: LineReader;
   /** As they came; what is shown of them is masked then. Most are never shown. */
@@ -31,11 +36,12 @@ export class StderrLog {
   #inSecond = 0;
   #dropped = 0;
 
-  constructor(clock: Clock, logger: Logger, secrets: readonly string[]) {
+  constructor(clock: Clock, logger: Logger, secrets: readonly Secret[]) {
     this.#clock = clock;
     this.#logger = logger;
-    this.#secrets = secretForms(secrets);
-    this.#longest = this.#secrets[0]?.length ?? 0;
+    const sought = secrets.flatMap(lines);
+    this.#mask = createMask(sought, SHORTEST_SECRET);
+    this.#longest = Math.max(0, ...sought.flatMap(lengthsOf));
     this.#reader = new LineReader(MAX_LINE_BYTES, {
       line: (line) => this.#line('stderr', { bytes: line, isCut: false }),
       tooLong: (ends) => this.#line('stderr', { bytes: ends.subarray(0, -TAIL_BYTES), isCut: true }),
@@ -86,8 +92,7 @@ export class StderrLog {
   }
 
   #readable({ bytes, isCut }: Said): string {
-    let text = bytes.toString('utf8');
-    for (const secret of this.#secrets) text = text.replaceAll(secret, '[secret]');
+    let text = this.#mask(bytes.toString('utf8'));
     // Where the bytes were cut, the beginning of a secret may stand at the end.
     if (isCut) text = text.slice(0, Math.max(0, text.length - this.#longest));
     return escapeControls(text.slice(0, MAX_LINE_CHARS));
@@ -102,6 +107,21 @@ export class StderrLog {
     this.#inSecond += 1;
     return this.#inSecond <= LINES_PER_SECOND;
   }
+}
+
+/** What is read by the line is masked by the line: keys in PEM have several. */
+function lines(secret: Secret): readonly Secret[] {
+  const parts = secret
+    .reveal()
+    .split(/[\r\n]+/)
+    .map((part) => part.trim())
+    .filter((part) => part.length >= SHORTEST_LINE);
+  return [secret, ...parts.map((part) => new Secret(part))];
+}
+
+function lengthsOf(secret: Secret): readonly number[] {
+  const { plain, base64 } = formsOf(secret.reveal());
+  return [...plain, ...base64].map(({ length }) => length);
 }
 
 /** Control characters, line separators and bidirectional marks as `\uXXXX`. */

@@ -3,6 +3,7 @@
 import type { CredentialSpec, StdioTransport } from '../catalog/upstream-server.ts';
 import type { Credential } from '../credential/credential.ts';
 import { NotRunError } from '../shared/errors.ts';
+import type { Secret } from '../shared/secret.ts';
 
 export const INHERITED = ['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER'] as const;
 
@@ -46,8 +47,8 @@ function check(name: string, value: string): void {
     );
 }
 
-/** Values that must not come back in a log line. */
-export function secretsOf(transport: StdioTransport, credential: Credential): readonly string[] {
-  const own = [...transport.env.values()].map((value) => value.reveal());
-  return credential.kind === 'static' ? [...own, credential.secret.reveal()] : own;
+/** Values that must not come back in a log line: all of them, for a log loses nothing by it. */
+export function secretsOf(transport: StdioTransport, credential: Credential): readonly Secret[] {
+  const own = [...transport.env.values()];
+  return credential.kind === 'static' ? [...own, credential.secret] : own;
 }

@@ -7,6 +7,8 @@ import { NotRunError, ProxyError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
+import { Echo } from './echo.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { LineReader } from './line-reader.ts';
 import { greet } from './peer-greeting.ts';
 import { RpcPeer, type Send } from './rpc-peer.ts';
@@ -59,7 +61,8 @@ export class StdioLink {
     this.#clock = deps.clock;
     this.#logger = deps.logger.child({ tenantId: server.tenantId, server: server.name, owner });
     this.#log = new StderrLog(deps.clock, this.#logger, secretsOf(transport, credential));
-    this.peer = new RpcPeer({ clock: deps.clock, logger: this.#logger, client: deps.client, send: this.#send });
+    const echo = new Echo(knownSecrets(transport, server.credential, credential));
+    this.peer = new RpcPeer({ clock: deps.clock, logger: this.#logger, client: deps.client, send: this.#send, echo });
     this.#reader = new LineReader(MAX_LINE_BYTES, {
       line: (line) => this.#line(line),
       tooLong: (ends) => this.peer.receiveTooLong(ends, MAX_LINE_BYTES),

@@ -60,6 +60,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/identity/token-memory.ts RESYNC_GRACE_MS',
   'src/identity/token-memory.ts MAX_TENANT_DROPS',
   'src/proxy/watch-lists.ts LOOK_MS',
+  'src/upstream/echo.ts SOUGHT_LENGTH',
   'src/upstream/line-reader.ts HEAD_BYTES',
   'src/upstream/line-reader.ts TAIL_BYTES',
   /^src\/upstream\/stdio-process\.ts (?:POLL|LAST_WORDS|REAP)_MS$/,
@@ -69,6 +70,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/upstream/stdio-backoff.ts MAX_REMEMBERED',
   'src/upstream/stdio-dial.ts MAX_PER_TENANT',
   'src/upstream/stdio-watchdog.ts MAX_RESTARTS',
+  'src/wire/needles.ts LONGEST_STEP',
   'src/wire/scan.ts WALKED_BYTES',
 ];
 

@@ -1,7 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Echo } from '../../src/upstream/echo.ts';
 import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { callOverHttp } from '../../src/upstream/http-call.ts';
+import { HttpTarget } from '../../src/upstream/http-target.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aHearing, type Heard } from '../support/stdio/a-stdio-server.ts';
@@ -48,7 +50,7 @@ async function calling(
   const call = callOverHttp(
     { dispatcher, clock: new FakeClock() },
     {
-      target: { origin: new URL(server.url).origin, path: '/mcp', headers: [] },
+      target: new HttpTarget(new URL('/mcp', server.url), [], new Echo([])),
       headers: [],
       id: ID,
       body: '{}',

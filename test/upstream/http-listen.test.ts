@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Echo } from '../../src/upstream/echo.ts';
 import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { type Door, exchange } from '../../src/upstream/http-exchange.ts';
 import { listenOverGet } from '../../src/upstream/http-listen.ts';
+import { HttpTarget } from '../../src/upstream/http-target.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type Listener, listen } from '../support/upstreams/listener.ts';
 import { Watched } from '../support/upstreams/watched.ts';
@@ -49,9 +51,8 @@ const unauthorized = (res: ServerResponse): void => void res.writeHead(401).end(
 const notFound = (res: ServerResponse): void => void res.writeHead(404).end();
 
 function hear(): void {
-  const { origin } = new URL(server.url);
   stops.push(
-    listenOverGet(door, { origin, path: '/mcp', headers: [] }, [], {
+    listenOverGet(door, new HttpTarget(new URL('/mcp', server.url), [], new Echo([])), [], {
       onMethod: () => undefined,
       onLost: () => (lost++, seen.changed()),
       onServerRequest: () => undefined,

@@ -44,13 +44,15 @@ describe('the environment of a command', () => {
     const connection = await dial(server, credentialOf('ann', 'key-of-ann'), never());
     open.push(connection);
     const seen = JSON.parse(textOf(await call(connection, 'env'))) as Record<string, string>;
+    // The credential is there, and on its way back it is masked.
     expect(seen).toEqual({
       PATH: process.env['PATH'],
       HOME: '/home/somebody',
       TZ: 'UTC',
-      API_KEY: 'key-of-ann',
+      API_KEY: '[secret]',
       CHILD_OF_KEYBEARER: expect.stringMatching(/^[\w-]{16}\.1$/) as string,
     });
+    expect(textOf(await call(connection, 'sdrawkcab', { name: 'API_KEY' }))).toBe('nna-fo-yek');
   });
 
   it('B046: never mixes the keys of people whose commands start and end at the same time', async () => {
@@ -59,13 +61,15 @@ describe('the environment of a command', () => {
     const ask = async (person: string): Promise<string> => {
       const connection = await dial(server, credentialOf(person, `key-of-${person}`), never());
       try {
-        return (JSON.parse(textOf(await call(connection, 'env'))) as Record<string, string>)['API_KEY'] ?? '';
+        return textOf(await call(connection, 'sdrawkcab', { name: 'API_KEY' }));
       } finally {
         await connection.close();
       }
     };
     const people = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? 'ann' : 'bob'));
-    expect(await Promise.all(people.map(ask))).toEqual(people.map((person) => `key-of-${person}`));
+    expect(await Promise.all(people.map(ask))).toEqual(
+      people.map((person) => `${person === 'ann' ? 'nna' : 'bob'}-fo-yek`),
+    );
     expect(process.env['API_KEY']).toBeUndefined();
   });
 });

@@ -17,6 +17,8 @@ let nextAsk = 1;
 const tools = {
   echo: (id, { value }) => write({ id, result: text(value) }),
   env: (id) => write({ id, result: text({ ...process.env }) }),
+  // Backwards, in which form nobody takes a secret out of it.
+  sdrawkcab: (id, { name }) => write({ id, result: text([...process.env[name]].reverse().join('')) }),
   pid: (id) => write({ id, result: text(String(process.pid)) }),
   // Answers in reverse order as soon as `count` calls wait.
   reverse(id, { value, count }) {

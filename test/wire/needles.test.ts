@@ -1,0 +1,54 @@
+// Samples find what a search from end to end finds, wherever it stands and however the bytes lie in memory.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Needles } from '../../src/wire/needles.ts';
+
+const bytes = (options: { minLength?: number; maxLength?: number }) =>
+  fc.uint8Array(options).map((array) => Buffer.from(array));
+
+describe('needles', () => {
+  it('are found at every place, at every alignment', () => {
+    for (const length of [7, 8, 9, 13, 40, 64, 65, 200]) {
+      const needle = Buffer.from(Array.from({ length }, (_, at) => 33 + ((at * 7) % 90)));
+      const needles = new Needles([needle]);
+      for (let before = 0; before < 150; before++) {
+        for (const behind of [0, 1, 3, 70]) {
+          const whole = Buffer.alloc(before + length + behind + 8, 'x');
+          const text = whole.subarray(before % 5, (before % 5) + before + length + behind);
+          needle.copy(text, before);
+          expect(needles.areIn(text), `${length} at ${before}`).toBe(true);
+          text[before + length - 1] = 0;
+          expect(needles.areIn(text), `all but one of ${length} at ${before}`).toBe(false);
+        }
+      }
+    }
+  });
+
+  it('are found if and only if a plain search finds one', () => {
+    fc.assert(
+      fc.property(
+        fc.array(bytes({ minLength: 8, maxLength: 80 }), { maxLength: 12 }),
+        bytes({ maxLength: 400 }),
+        fc.nat(),
+        fc.nat(),
+        fc.boolean(),
+        (sought, hay, which, where, planted) => {
+          const needle = sought[which % Math.max(1, sought.length)] ?? Buffer.alloc(0);
+          const at = where % (hay.length + 1);
+          const text = planted ? Buffer.concat([hay.subarray(0, at), needle, hay.subarray(at)]) : hay;
+          const expected = sought.some((one) => text.includes(one));
+          const needles = new Needles(sought);
+          expect(needles.areIn(text)).toBe(expected);
+          expect(needles.areInText(text.toString('latin1'))).toBe(expected);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('are not there when there are none, or less than the text has', () => {
+    expect(new Needles([]).areIn(Buffer.from('whatever'))).toBe(false);
+    for (const text of ['', 'a', 'abc', 'abcdefg'])
+      expect(new Needles([Buffer.from('abcdefgh')]).areIn(Buffer.from(text))).toBe(false);
+  });
+});
