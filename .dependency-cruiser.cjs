@@ -4,6 +4,7 @@
 const PATH = [
   'shared', //      words everyone uses
   'wire', //        MCP as bytes and messages
+  'limits', //      how much may they, and how often
   'identity', //    who is asking
   'catalog', //     what is that
   'policy', //      may they
@@ -32,7 +33,7 @@ const HOMES = {
   'openid-client': 'upstream/',
   '@modelcontextprotocol/sdk': '(wire|upstream)/',
   'jsonc-parser': 'catalog/',
-  'lru-cache': '(identity|catalog|connection|credential|upstream)/',
+  'lru-cache': '(limits|identity|catalog|connection|credential|upstream)/',
   pino: 'shared/logger\\.ts$',
   // Where something unknown becomes typed: the environment, requests, and a server's definition.
   zod: '(config[^/]*\\.ts$|(agent|consent|admin)/|catalog/definition[^/]*\\.ts$|.*parse[^/]*\\.ts$)',

@@ -31,7 +31,14 @@ export async function startKeybearer(
   const app = await startApp({
     version: '0.0.0-conformance',
     databaseUrl,
-    http: { host: '127.0.0.1', port: 0, publicUrl, allowedHosts: undefined, allowedOrigins: undefined },
+    http: {
+      host: '127.0.0.1',
+      port: 0,
+      publicUrl,
+      allowedHosts: undefined,
+      allowedOrigins: undefined,
+      trustProxy: undefined,
+    },
     masterKeys: createStaticKeyProvider([randomBytes(32).toString('base64')]),
     adminKey: new Secret(adminKey),
     // The suite's servers are all at http://localhost.
@@ -42,6 +49,8 @@ export async function startKeybearer(
       signInWaitMs: 5_000,
       maxConnectionsPerTenant: 10,
       maxCommandsPerTenant: 10,
+      requestsPerSecondPerTenant: undefined,
+      requestsPerSecondPerPrincipal: undefined,
     },
     allowLinkSignIn: true,
     operatorFile: () => undefined,

@@ -10,13 +10,7 @@ import type { Secret } from './shared/secret.ts';
 export interface AppOptions {
   readonly version: string;
   readonly databaseUrl: string;
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    readonly publicUrl: string | undefined;
-    readonly allowedHosts: readonly string[] | undefined;
-    readonly allowedOrigins: readonly string[] | undefined;
-  };
+  readonly http: Config['http'];
   readonly masterKeys: KeyProvider;
   readonly adminKey: Secret;
   readonly egress: Config['egress'];

@@ -12,6 +12,8 @@ import { type Owner, ownerKey } from './credential/credential.ts';
 import { createOpenSignInSecret } from './credential/sign-in-secret.ts';
 import type { Vault } from './credential/vault.ts';
 import type { IssuerStore, TenantStore } from './identity/tenant-store.ts';
+import type { ClientAddress } from './limits/client-address.ts';
+import type { Strangers } from './limits/strangers.ts';
 import { createKeyTrial } from './proxy/key-trial.ts';
 import type { SignedIn } from './proxy/signed-in.ts';
 import type { TenantId } from './shared/id.ts';
@@ -32,6 +34,8 @@ export interface PagesDeps extends Pick<AppOptions, 'clock' | 'logger'> {
   readonly signedIn: SignedIn;
   readonly linkSignInAllowed: () => boolean;
   readonly publicUrl: () => string;
+  readonly strangers: Strangers;
+  readonly clients: ClientAddress;
 }
 
 /** Routers, each for its own paths. */
@@ -79,6 +83,8 @@ export function createPages(deps: PagesDeps): readonly ReturnType<typeof createC
       signedIn,
       linkSignInAllowed: deps.linkSignInAllowed,
       publicUrl,
+      strangers: deps.strangers,
+      clients: deps.clients,
       clock,
       logger,
     }),

@@ -3,17 +3,17 @@
 import { createDirectory } from './admin/directory.ts';
 import { createLiveConnections } from './admin/live-connections.ts';
 import { createAdminRouter } from './admin/router.ts';
-import { authorizationOf } from './agent/authorization-header.ts';
+import { toAuthenticationRequest } from './agent/authentication-request.ts';
 import { createGatekeeper } from './agent/gatekeeper.ts';
 import { createHttpApp } from './agent/http.ts';
 import { Listeners } from './agent/listeners.ts';
 import { createMcpEndpoint } from './agent/mcp-endpoint.ts';
 import { createMethods } from './agent/methods.ts';
-import { principalHeaderOf } from './agent/principal-header.ts';
 import { challengeFor } from './agent/protected-resource.ts';
 import { listenForAgents } from './agent/server.ts';
 import { Sessions } from './agent/sessions.ts';
 import { createCredentialParts } from './app-credentials.ts';
+import { createFairness } from './app-fairness.ts';
 import { createLinks } from './app-links.ts';
 import type { App, AppOptions } from './app-options.ts';
 import { createPages } from './app-pages.ts';
@@ -32,11 +32,13 @@ import { createVault } from './credential/vault.ts';
 import { announcedIssuers, announcedKeys, announcedTenants } from './identity/announced.ts';
 import { createApiKeyVerifier } from './identity/api-key-verifier.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
+import { createIssuersOf } from './identity/issuers-of.ts';
 import { createAskForCredential } from './proxy/ask-for-credential.ts';
 import { createAskSignIn } from './proxy/ask-sign-in.ts';
 import { createCallTool } from './proxy/call-tool.ts';
 import { createConnectTool } from './proxy/connect-tool.ts';
 import { createToolSource } from './proxy/discover-tools.ts';
+import { limited } from './proxy/limited.ts';
 import { createRequestStates } from './proxy/request-state.ts';
 import { createSignInDone } from './proxy/sign-in-done.ts';
 import { createSignedIn } from './proxy/signed-in.ts';
@@ -45,7 +47,7 @@ import { createWatchLists } from './proxy/watch-lists.ts';
 import { createWithUpstream, keyNotTaken } from './proxy/with-upstream.ts';
 import { createShaper } from './result/shape.ts';
 import type { Change } from './shared/changes.ts';
-import { type PrincipalId, parseTenantId } from './shared/id.ts';
+import type { PrincipalId } from './shared/id.ts';
 import { Lifecycle } from './shared/lifecycle.ts';
 import { createAgentKeyStore } from './store/agent-keys.ts';
 import { createCatalogStore } from './store/catalogs.ts';
@@ -86,11 +88,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { dial, fetch, fetchJson } = createLinks(options, life);
 
     // Who is asking, what is there, with whose key, over which wire
+    const fair = createFairness(options, tenants, changes, life);
+    const { clients, limitsOf, shares, sockets, strangers } = fair;
+    const counted = { strangers, clients };
     const authenticator = createAuthenticator({
       keys,
       issuers,
-      tenants,
+      tenants: { find: fair.findTenant },
       fetchJson,
+      strangers,
       audience: publicUrlNow,
       clock,
       changes,
@@ -125,7 +131,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       logger,
     });
     const { broker, credentials, tickets, keeper } = credentialParts;
-    const pool = new Pool({ dial, clock, logger, limits });
+    const pool = new Pool({ dial, clock, logger, limitsOf });
     life.onClose('connections', () => pool.close());
     life.onClose(
       'outdated connections',
@@ -172,10 +178,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const watch = createWatchLists({ pool, discovery, registry, broker, clock, logger });
     life.onClose('list watch', () => watch.close());
-    const waits = createSignInWaits({ broker, changes, clock });
+    const waits = createSignInWaits({ broker, changes, limitsOf, clock });
     life.onClose('waits for sign-ins', () => waits.stop());
     // Nobody's call hangs on these, and they leave the calls their room.
-    const noticeWaits = createSignInWaits({ broker, changes, clock });
+    const noticeWaits = createSignInWaits({ broker, changes, limitsOf, clock });
     life.onClose('notices of sign-ins', () => noticeWaits.stop());
     const askSignIn = createAskSignIn({
       broker,
@@ -185,26 +191,21 @@ export async function startApp(options: AppOptions): Promise<App> {
       waitMs: limits.signInWaitMs,
     });
     const connect = createConnectTool({ broker, askForCredential, askSignIn });
-    const operations = {
-      callTool: createCallTool({ catalog, connect, askSignIn, withUpstream, shaper: createShaper(self), clock }),
-      listTools: catalog.view,
-    };
+    const callTool = createCallTool({ catalog, connect, askSignIn, withUpstream, shaper: createShaper(self), clock });
+    const operations = limited({ callTool, listTools: catalog.view }, shares);
 
     // The edges
     const signedIn = createSignedIn(discovery, registry);
-    const listeners = new Listeners({ registry, changes, ownerKeyOf, clock, onInterest: watch.interest });
+    const listeners = new Listeners({ registry, changes, ownerKeyOf, limitsOf, clock, onInterest: watch.interest });
     life.onClose('listeners', () => listeners.close());
-    const sessions = new Sessions(clock);
+    const sessions = new Sessions(clock, limitsOf);
     life.onClose('sessions', () => sessions.close());
     const mcp = createMcpEndpoint({
-      authenticate: (request, route) =>
-        authenticator.authenticate({
-          authorization: authorizationOf(request),
-          principalHeader: principalHeaderOf(request),
-          pathTenant: route.tenant,
-        }),
+      authenticate: (request, route) => authenticator.authenticate(toAuthenticationRequest(request, route, clients)),
       challenge: (request, route, error) =>
         challengeFor(publicUrl, route, error, request.headers.authorization !== undefined),
+      onKnown: fair.onKnown,
+      shares,
       methods: createMethods(operations, self),
       signInDone: createSignInDone({ registry, waits: noticeWaits, clock }),
       sessions,
@@ -215,6 +216,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const admin = createAdminRouter({
       adminKey: options.adminKey,
       findAgentKey: createApiKeyVerifier(keys, clock).find,
+      ...counted,
       tenants,
       issuers,
       keys,
@@ -245,16 +247,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       signedIn,
       linkSignInAllowed,
       publicUrl: publicUrlNow,
+      ...counted,
       clock,
       logger,
     });
-    const issuersOf = async (tenant: string | undefined): Promise<readonly string[]> => {
-      const tenantId = tenant === undefined ? undefined : parseTenantId(tenant);
-      return tenantId === undefined ? [] : (await issuers.list(tenantId)).map(({ issuer }) => issuer);
-    };
     const app = createHttpApp({
       publicUrl: publicUrlNow,
-      issuersOf,
+      issuersOf: createIssuersOf(issuers),
+      ...counted,
       isReady: async () =>
         !isStopping &&
         (await database.ping().then(
@@ -270,7 +270,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       allowedHosts: options.http.allowedHosts,
       allowedOrigins: options.http.allowedOrigins,
     });
-    const server = await listenForAgents({ gatekeeper, mcp, app, clock }, options.http.host, options.http.port);
+    const server = await listenForAgents(
+      { gatekeeper, sockets, mcp, app, clock },
+      options.http.host,
+      options.http.port,
+    );
     life.onClose('server', () => server.close());
     if (publicUrl === '') publicUrl = server.url;
     void findFirstTools(servers.listTenantIds(), registry, logger);

@@ -1,6 +1,7 @@
 // How one variable's text becomes a value of ours: each parser gives undefined for what does not hold.
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import type { TrustProxy } from './limits/client-address.ts';
 import { Secret } from './shared/secret.ts';
 
 /** A text that `parse` turns into ours; undefined from it means that the text does not hold. */
@@ -68,6 +69,20 @@ export function parseCidr(value: string): string | undefined {
   const [, address = '', length] = /^([^/]+)\/(\d{1,3})$/.exec(value) ?? [];
   const family = isIP(address);
   return family !== 0 && Number(length) <= (family === 4 ? 32 : 128) ? value.toLowerCase() : undefined;
+}
+
+/** A number counts fronts; the rest names them. */
+export function parseTrustProxy(value: string): TrustProxy | undefined {
+  if (/^\d+$/.test(value)) {
+    const hops = Number(value);
+    return hops >= 1 && hops <= 10 ? { kind: 'hops', hops } : undefined;
+  }
+  const items = value.split(',').map((item) => item.trim());
+  const addresses = items.map((item) =>
+    /^[^%/]+$/.test(item) && isIP(item) !== 0 ? item.toLowerCase() : parseCidr(item),
+  );
+  const known = addresses.filter((address) => address !== undefined);
+  return known.length === items.length ? { kind: 'addresses', addresses: [...new Set(known)] } : undefined;
 }
 
 function parseWebUrl(value: string): URL | undefined {

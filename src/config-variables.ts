@@ -68,6 +68,13 @@ export const CONFIG_VARIABLES: readonly ConfigVariable[] = [
     meaning: 'Comma list of accepted Origin headers.',
   },
   {
+    name: 'KEYBEARER_TRUST_PROXY',
+    default: undefined,
+    otherwise: 'none: the other end of the socket counts',
+    meaning:
+      'Fronts whose X-Forwarded-For is believed: a comma list of addresses and CIDR, or how many stand one behind the other.',
+  },
+  {
     name: 'KEYBEARER_ALLOW_LINK_SIGN_IN',
     default: 'false',
     meaning: 'Let a sign-in link alone prove the person although the public URL is not loopback.',
@@ -92,6 +99,18 @@ export const CONFIG_VARIABLES: readonly ConfigVariable[] = [
     name: 'KEYBEARER_MAX_COMMANDS_PER_TENANT',
     default: '64',
     meaning: 'Running commands (stdio servers) of one tenant, one for each person and server.',
+  },
+  {
+    name: 'KEYBEARER_REQUESTS_PER_SECOND_PER_TENANT',
+    default: undefined,
+    otherwise: 'not counted',
+    meaning: 'Requests a second that each node takes for one tenant.',
+  },
+  {
+    name: 'KEYBEARER_REQUESTS_PER_SECOND_PER_PRINCIPAL',
+    default: undefined,
+    otherwise: 'not counted',
+    meaning: 'Requests a second that each node takes for one person or service.',
   },
   {
     name: 'KEYBEARER_COMMAND_USER',

@@ -14,10 +14,12 @@ import {
   parseMasterKeys,
   parseOrigin,
   parsePublicUrl,
+  parseTrustProxy,
   text,
   whole,
 } from './config-parse.ts';
 import { CONFIG_VARIABLES, type ConfigVariable } from './config-variables.ts';
+import type { TrustProxy } from './limits/client-address.ts';
 import { Secret } from './shared/secret.ts';
 
 export interface Config {
@@ -29,6 +31,8 @@ export interface Config {
     /** Undefined: the public URL's and loopback. */
     readonly allowedHosts: readonly string[] | undefined;
     readonly allowedOrigins: readonly string[] | undefined;
+    /** Undefined: no front is believed. */
+    readonly trustProxy: TrustProxy | undefined;
   };
   /** Undefined: an embedded database in `dataDir`. */
   readonly database: { readonly url: Secret | undefined };
@@ -46,6 +50,9 @@ export interface Config {
     readonly signInWaitMs: number;
     readonly maxConnectionsPerTenant: number;
     readonly maxCommandsPerTenant: number;
+    /** Undefined: not counted. */
+    readonly requestsPerSecondPerTenant: number | undefined;
+    readonly requestsPerSecondPerPrincipal: number | undefined;
   };
   readonly allowLinkSignIn: boolean;
   readonly logLevel: LogLevel;
@@ -86,6 +93,7 @@ export function parseConfig(env: Environment): Config {
       publicUrl: http.KEYBEARER_PUBLIC_URL ?? defaultPublicUrl(http.HOST, http.PORT),
       allowedHosts: http.KEYBEARER_ALLOWED_HOSTS,
       allowedOrigins: http.KEYBEARER_ALLOWED_ORIGINS,
+      trustProxy: http.KEYBEARER_TRUST_PROXY,
     },
     database: { url: rest.DATABASE_URL },
     dataDir: rest.KEYBEARER_DATA_DIR,
@@ -99,6 +107,8 @@ export function parseConfig(env: Environment): Config {
       signInWaitMs: limits.KEYBEARER_SIGN_IN_WAIT_MS,
       maxConnectionsPerTenant: limits.KEYBEARER_MAX_CONNECTIONS_PER_TENANT,
       maxCommandsPerTenant: limits.KEYBEARER_MAX_COMMANDS_PER_TENANT,
+      requestsPerSecondPerTenant: limits.KEYBEARER_REQUESTS_PER_SECOND_PER_TENANT,
+      requestsPerSecondPerPrincipal: limits.KEYBEARER_REQUESTS_PER_SECOND_PER_PRINCIPAL,
     },
     commandUser: rest.KEYBEARER_COMMAND_USER,
     allowLinkSignIn: rest.KEYBEARER_ALLOW_LINK_SIGN_IN,
@@ -143,6 +153,10 @@ const httpArea = z.object({
     'must be a comma list of origins such as https://app.example.com',
     parseOrigin,
   ).optional(),
+  KEYBEARER_TRUST_PROXY: text(
+    'must be a comma list of IP addresses and CIDR, or a number of fronts from 1 to 10',
+    parseTrustProxy,
+  ).optional(),
 });
 
 const vaultArea = z.object({
@@ -169,6 +183,8 @@ const limitsArea = z.object({
   KEYBEARER_SIGN_IN_WAIT_MS: whole(0, 3_600_000),
   KEYBEARER_MAX_CONNECTIONS_PER_TENANT: whole(1, 1_000_000),
   KEYBEARER_MAX_COMMANDS_PER_TENANT: whole(1, 10_000),
+  KEYBEARER_REQUESTS_PER_SECOND_PER_TENANT: whole(1, 100_000).optional(),
+  KEYBEARER_REQUESTS_PER_SECOND_PER_PRINCIPAL: whole(1, 100_000).optional(),
 });
 
 const processArea = z.object({

@@ -24,6 +24,7 @@ describe('parseConfig', () => {
         publicUrl: 'http://127.0.0.1:8080',
         allowedHosts: undefined,
         allowedOrigins: undefined,
+        trustProxy: undefined,
       },
       database: { url: undefined },
       dataDir: './data',
@@ -37,6 +38,8 @@ describe('parseConfig', () => {
         signInWaitMs: 120_000,
         maxConnectionsPerTenant: 2000,
         maxCommandsPerTenant: 64,
+        requestsPerSecondPerTenant: undefined,
+        requestsPerSecondPerPrincipal: undefined,
       },
       commandUser: undefined,
       allowLinkSignIn: false,
@@ -58,6 +61,9 @@ describe('parseConfig', () => {
       KEYBEARER_EGRESS_ALLOW_HTTP: 'TRUE',
       KEYBEARER_ALLOWED_HOSTS: 'kb.example.com,kb:8080',
       KEYBEARER_ALLOWED_ORIGINS: 'https://App.example.com:443/',
+      KEYBEARER_TRUST_PROXY: '10.0.0.1, 10.1.0.0/16,FD00::/8',
+      KEYBEARER_REQUESTS_PER_SECOND_PER_TENANT: '500',
+      KEYBEARER_REQUESTS_PER_SECOND_PER_PRINCIPAL: '50',
       KEYBEARER_ALLOW_LINK_SIGN_IN: '1',
       KEYBEARER_IDLE_TIMEOUT_MS: '200',
       KEYBEARER_LIST_DEADLINE_MS: '50',
@@ -75,6 +81,7 @@ describe('parseConfig', () => {
       publicUrl: 'https://kb.example.com/base',
       allowedHosts: ['kb.example.com', 'kb:8080'],
       allowedOrigins: ['https://app.example.com'],
+      trustProxy: { kind: 'addresses', addresses: ['10.0.0.1', '10.1.0.0/16', 'fd00::/8'] },
     });
     expect(config.database.url?.reveal()).toBe('postgresql:///kb?host=/run/pg');
     expect(config.vault.masterKeys?.map((key) => key.reveal())).toEqual([KEY, OTHER_KEY]);
@@ -89,6 +96,8 @@ describe('parseConfig', () => {
       signInWaitMs: 0,
       maxConnectionsPerTenant: 3,
       maxCommandsPerTenant: 2,
+      requestsPerSecondPerTenant: 500,
+      requestsPerSecondPerPrincipal: 50,
     });
     expect(config.commandUser).toEqual({ uid: 1001, gid: 1002 });
     expect([config.dataDir, config.operatorFile, config.allowLinkSignIn, config.logLevel]).toEqual([

@@ -7,17 +7,23 @@ export type Admin = { readonly kind: 'operator' } | { readonly kind: 'tenant'; r
 
 const MAX_HEADER_LENGTH = 8 * 1024;
 
-/** Undefined for whoever holds no key for this API. */
-export function createAdmit({ adminKey, findAgentKey }: Pick<AdminDeps, 'adminKey' | 'findAgentKey'>) {
+type AdmitDeps = Pick<AdminDeps, 'adminKey' | 'findAgentKey' | 'strangers'>;
+
+/**
+ * Undefined for whoever holds no key for this API. Throws `rate_limited`, before anything is looked up, when too
+ * many without one come from the address; the operator's own key is known without looking.
+ */
+export function createAdmit({ adminKey, findAgentKey, strangers }: AdmitDeps) {
   const operatorHash = sha256(adminKey.reveal());
-  return async (authorization: string | undefined): Promise<Admin | undefined> => {
+  return async (authorization: string | undefined, address: () => string): Promise<Admin | undefined> => {
     const key = bearerIn(authorization);
-    if (key === undefined) return undefined;
-    if (timingSafeEqual(sha256(key), operatorHash)) return { kind: 'operator' };
-    const agentKey = await findAgentKey(key);
+    if (key !== undefined && timingSafeEqual(sha256(key), operatorHash)) return { kind: 'operator' };
+    strangers.count(address());
+    const agentKey = key === undefined ? undefined : await findAgentKey(key);
     // Of its own tenant only, whatever other scopes a key was given.
-    const isAdmin = agentKey?.scopes.includes(`admin:${agentKey.tenantId}`) === true;
-    return isAdmin ? { kind: 'tenant', tenantId: agentKey.tenantId } : undefined;
+    if (agentKey?.scopes.includes(`admin:${agentKey.tenantId}`) !== true) return undefined;
+    strangers.forgive(address());
+    return { kind: 'tenant', tenantId: agentKey.tenantId };
   };
 }
 

@@ -1,4 +1,5 @@
 // The shapes of the admin API's JSON, for its OpenAPI document.
+import { limitsDocument } from './limits.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -45,7 +46,7 @@ const settings = {
   name: text,
   signIn,
   gatedDefault,
-  limits: { type: 'object', description: 'Changed by the operator only.' },
+  limits: limitsDocument,
 };
 
 const principals = { description: '"*" is anyone of the tenant.', oneOf: [{ const: '*' }, texts] };

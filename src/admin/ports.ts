@@ -10,6 +10,8 @@ import type { SecretKeeper } from '../credential/keep-secret.ts';
 import type { Tickets } from '../credential/tickets.ts';
 import type { Vault } from '../credential/vault.ts';
 import type { AgentKey, AgentKeyStore, IssuerStore, TenantStore } from '../identity/tenant-store.ts';
+import type { ClientAddress } from '../limits/client-address.ts';
+import type { Strangers } from '../limits/strangers.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -64,6 +66,8 @@ export interface DefinitionRules {
 export interface AdminDeps {
   readonly adminKey: Secret;
   readonly findAgentKey: (keyText: string) => Promise<AgentKey | undefined>;
+  readonly strangers: Pick<Strangers, 'count' | 'forgive'>;
+  readonly clients: Pick<ClientAddress, 'of'>;
   readonly tenants: TenantStore;
   readonly issuers: IssuerStore;
   readonly keys: AgentKeyStore;

@@ -40,7 +40,7 @@ function toExpressPath(path: string): string {
 function requireAdmin(deps: AdminDeps): RequestHandler {
   const admit = createAdmit(deps);
   return async (request, response, next) => {
-    const admin = await admit(request.headersDistinct['authorization']?.join(', '));
+    const admin = await admit(request.headersDistinct['authorization']?.join(', '), () => deps.clients.of(request));
     if (admin === undefined)
       throw new AdminProblem(401, 'The admin API needs an admin key.', [], {
         'WWW-Authenticate': 'Bearer realm="keybearer-admin"',

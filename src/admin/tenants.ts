@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Tenant } from '../identity/tenant-store.ts';
 import { parseTenantId, type TenantId } from '../shared/id.ts';
 import { line, parseBody } from './body.ts';
+import { limitsSchema } from './limits.ts';
 import { readPage, toPage } from './page.ts';
 import type { AdminDeps } from './ports.ts';
 import { type AdminProblem, conflict, forbidden, invalidAt, notFound, quoted } from './problem.ts';
@@ -17,7 +18,7 @@ const settings = {
       error: 'must be true, false, "not-read-only", "destructive" or a list of names of tools',
     })
     .optional(),
-  limits: z.record(z.string().max(64), z.json()).optional(),
+  limits: limitsSchema.optional(),
 };
 const newTenantSchema = z.strictObject({ id: z.string(), ...settings });
 const changeSchema = z.strictObject(settings);

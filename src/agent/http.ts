@@ -1,5 +1,8 @@
 // The express app: everything that is not MCP itself. The order of its parts is the order of this file.
-import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
+import type { ClientAddress } from '../limits/client-address.ts';
+import type { Strangers } from '../limits/strangers.ts';
+import { toProxyError } from '../shared/errors.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { resourceMetadata, WELL_KNOWN } from './protected-resource.ts';
 import { parseMcpRoute } from './route.ts';
@@ -10,16 +13,19 @@ export interface HttpAppDeps {
   /** Issuers whose tokens are taken on the route of this tenant; none when the route names no tenant. */
   readonly issuersOf: (tenant: string | undefined) => Promise<readonly string[]>;
   readonly isReady: () => Promise<boolean>;
+  readonly strangers: Pick<Strangers, 'countPage'>;
+  readonly clients: Pick<ClientAddress, 'of'>;
   readonly admin: Router;
   /** What people see, and what other servers may read about us. */
   readonly pages: readonly Router[];
   readonly logger: Logger;
 }
 
-export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, logger }: HttpAppDeps): Express {
+export function createHttpApp(deps: HttpAppDeps): Express {
+  const { publicUrl, issuersOf, isReady, admin, pages, logger } = deps;
   const app = express();
   app.set('etag', false);
-  // Nobody's word on addresses is taken; the operator's front is configured, not believed.
+  // What express would make of the headers of a front is not used: see limits/client-address.ts.
   app.set('trust proxy', false);
   app.use(strictHeaders(publicUrl));
 
@@ -31,7 +37,7 @@ export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, log
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
   });
 
-  app.get(`${WELL_KNOWN}{/*route}`, async (request, response, next) => {
+  app.get(`${WELL_KNOWN}{/*route}`, fairDocuments(deps), async (request, response, next) => {
     const base = new URL(publicUrl()).pathname.replace(/\/$/, '');
     const named = request.path.slice(WELL_KNOWN.length);
     const path = named === '' || named === '/' ? '/mcp' : named;
@@ -54,6 +60,21 @@ export function createHttpApp({ publicUrl, issuersOf, isReady, admin, pages, log
   });
   app.use(lastWord(logger));
   return app;
+}
+
+/** Anybody may read them, and finding out whose sign-in servers to name asks the database. */
+function fairDocuments({ strangers, clients }: Pick<HttpAppDeps, 'strangers' | 'clients'>): RequestHandler {
+  return (request, response, next) => {
+    try {
+      strangers.countPage(clients.of(request));
+    } catch (error) {
+      const { code, message, data } = toProxyError(error);
+      const waitS = Math.ceil(Number(data?.['retryAfterMs'] ?? 1_000) / 1_000);
+      response.status(429).set('retry-after', String(waitS)).json({ error: code, message });
+      return;
+    }
+    next();
+  };
 }
 
 function lastWord(logger: Logger): ErrorRequestHandler {

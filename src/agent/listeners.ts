@@ -3,8 +3,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Registry, TenantServers } from '../catalog/registry.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { LimitsOf } from '../limits/limits-of.ts';
+import { Tally } from '../limits/tally.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
+import { ProxyError } from '../shared/errors.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import { STREAM_HEADERS } from './answer-headers.ts';
 
@@ -30,6 +33,7 @@ export interface ListenersDeps {
   readonly registry: Pick<Registry, 'onChange'>;
   readonly changes: ChangeFeed;
   readonly ownerKeyOf: (principalId: PrincipalId) => string;
+  readonly limitsOf: LimitsOf;
   readonly clock: Clock;
   /** Told when the first listener of a tenant comes and when the last has gone. */
   readonly onInterest: (tenantId: TenantId, isListening: boolean) => void;
@@ -38,10 +42,15 @@ export interface ListenersDeps {
 const KEEP_ALIVE_MS = 25_000;
 /** An agent that reads so slowly that this much waits for it is let go; it may listen again. */
 const MAX_WAITING_BYTES = 1024 * 1024;
+/** Of one caller, within what the tenant may have. */
+const PER_CALLER = 1_000;
+/** A stream stays long, so a place is not free again in a moment. */
+const TRY_AGAIN_MS = 30_000;
 
 export class Listeners {
   readonly #deps: ListenersDeps;
   readonly #byTenant = new Map<TenantId, Set<Listener>>();
+  readonly #ofCaller = new Tally();
   readonly #stop: (() => void)[];
 
   constructor(deps: ListenersDeps) {
@@ -67,15 +76,20 @@ export class Listeners {
     return size;
   }
 
-  /** Opens the stream. */
+  /** Opens the stream. Throws `rate_limited` when the caller or its tenant has too many. */
   add(listener: Listener, greeting: string): OpenStream {
-    const { tenantId } = listener.caller;
+    const { tenantId, key } = listener.caller;
+    const { maxStreams } = this.#deps.limitsOf(tenantId);
+    if ((this.#byTenant.get(tenantId)?.size ?? 0) >= maxStreams) throw tooMany('tenant');
+    const leave = this.#ofCaller.enter(key, PER_CALLER);
+    if (leave === undefined) throw tooMany('person');
     listener.response.writeHead(200, [...STREAM_HEADERS]);
     listener.response.write(greeting);
     const mine = this.#byTenant.get(tenantId) ?? new Set();
     this.#byTenant.set(tenantId, mine.add(listener));
     if (mine.size === 1) this.#deps.onInterest(tenantId, true);
     const remove = (): void => {
+      leave();
       if (!mine.delete(listener) || mine.size > 0) return;
       this.#byTenant.delete(tenantId);
       this.#deps.onInterest(tenantId, false);
@@ -114,6 +128,11 @@ export class Listeners {
     }
   }
 }
+
+const tooMany = (whose: 'tenant' | 'person'): ProxyError =>
+  new ProxyError('rate_limited', `This ${whose} listens on too many streams; close some, or try again later.`, {
+    data: { retryAfterMs: TRY_AGAIN_MS },
+  });
 
 function endUnlessWelcome(listener: Listener): void {
   void listener.mayStay().then((isWelcome) => {

@@ -2,6 +2,7 @@
 // is processed before its sender is known.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../identity/caller.ts';
+import type { Shares } from '../limits/shares.ts';
 import type { SignInDone } from '../proxy/operations.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -25,6 +26,9 @@ import { createElicitUrl } from './url-elicitation.ts';
 export interface McpEndpointDeps {
   readonly authenticate: Authenticate;
   readonly challenge: Challenge;
+  /** Told of each request whose sender is known. */
+  readonly onKnown: (request: IncomingMessage) => void;
+  readonly shares: Shares;
   readonly methods: Methods;
   readonly signInDone: SignInDone;
   readonly sessions: Sessions;
@@ -36,7 +40,7 @@ export interface McpEndpointDeps {
 export type McpEndpoint = (request: IncomingMessage, response: ServerResponse, route: McpRoute) => void;
 
 export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
-  const { authenticate, methods, sessions, listeners, logger, isStopping } = deps;
+  const { authenticate, onKnown, shares, methods, sessions, listeners, logger, isStopping } = deps;
   const refuse = createRefuse(deps.challenge, logger);
   const streams = createStreams(listeners, authenticate);
   const elicitUrl = createElicitUrl(deps.signInDone, logger);
@@ -50,10 +54,11 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   ): void => {
     const failed = (error: unknown): void => {
       request.resume();
-      refuse(response, route, error);
+      refuse.atTheDoor(response, route, error);
     };
     // Whoever left meanwhile is not heard leaving any more, so nothing may be begun for them.
     const goOn = (caller: Caller): void => {
+      onKnown(request);
       if (!response.destroyed) then(caller);
     };
     try {
@@ -93,20 +98,36 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     if (body.kind === 'broken') return;
     if (body.kind === 'too_large') throw new BadMessage(413, -32600, `A message may have ${MAX_REQUEST_BYTES} bytes.`);
     const incoming = readMessage(body.text, request.headers);
+    try {
+      onMessage(caller, incoming, accepted, response, route);
+    } catch (error) {
+      refuse(response, route, error, incoming.idText);
+    }
+  };
+
+  const onMessage = (
+    caller: Caller,
+    incoming: Incoming,
+    accepted: Accepted,
+    response: ServerResponse,
+    route: McpRoute,
+  ): void => {
     if (incoming.era === 'legacy' && incoming.method === 'initialize' && incoming.kind === 'request') {
+      shares.take(caller);
       initialize(caller, incoming, response, route);
       return;
     }
-    const session = incoming.era === 'legacy' ? sessionOf(caller, request, route, incoming.idText) : undefined;
+    const session = incoming.era === 'legacy' ? sessionOf(caller, response.req, route, incoming.idText) : undefined;
     if (incoming.kind !== 'request') {
       if (incoming.kind === 'answer') session?.questions?.answer(incoming.idText, incoming.params);
       else if (incoming.method === 'notifications/cancelled') cancel(session, incoming);
       response.writeHead(202, [...EMPTY_HEADERS]).end();
       return;
     }
-    if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen')
+    if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen') {
+      shares.take(caller);
       streams.listen({ caller, response, route }, incoming);
-    else run({ caller, incoming, session, responder: new Responder(response, accepted), response, route });
+    } else run({ caller, incoming, session, responder: new Responder(response, accepted), response, route });
   };
 
   const initialize = (caller: Caller, incoming: Incoming, response: ServerResponse, route: McpRoute): void => {
@@ -145,6 +166,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       return;
     }
     withCaller(request, response, route, (caller) => {
+      shares.take(caller);
       streams.open({ caller, response, route }, sessionOf(caller, request, route, 'null'));
     });
   };

@@ -8,9 +8,11 @@ import type { Gatekeeper } from './gatekeeper.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import { parseMcpRoute } from './route.ts';
 import { sendError } from './send-error.ts';
+import type { UnprovenSockets } from './unproven-sockets.ts';
 
 export interface AgentServerDeps {
   readonly gatekeeper: Gatekeeper;
+  readonly sockets: Pick<UnprovenSockets, 'add'>;
   readonly mcp: McpEndpoint;
   readonly app: RequestListener;
   readonly clock: Clock;
@@ -37,7 +39,7 @@ const REFUSALS = {
 
 /** Listens; port 0 takes any free one. */
 export async function listenForAgents(
-  { gatekeeper, mcp, app, clock }: AgentServerDeps,
+  { gatekeeper, sockets, mcp, app, clock }: AgentServerDeps,
   host: string,
   port: number,
 ): Promise<AgentServer> {
@@ -95,6 +97,7 @@ export async function listenForAgents(
     });
   });
   server.on('connection', (socket) => {
+    sockets.add(socket);
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
   });

@@ -1,6 +1,7 @@
 // Sessions of the 2025 revisions. A session is no proof of identity: it is bound to the caller that
 // opened it, and for everybody else it does not exist.
 import type { Caller } from '../identity/caller.ts';
+import type { LimitsOf } from '../limits/limits-of.ts';
 import { canShowLinks } from '../proxy/ask-in-stream.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
@@ -41,19 +42,20 @@ const IDLE_MS = 60 * 60_000;
 const SWEEP_MS = 60_000;
 /** Of one caller; beyond it the one used longest ago ends, so that nobody can fill the node's memory. */
 const PER_CALLER = 1_000;
-/** Of one tenant, however many principals its agents name. */
-const PER_TENANT = 20_000;
 /** What `randomId` gives: anything else needs no look-up. */
 const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 
 export class Sessions {
   readonly #clock: Clock;
+  readonly #limitsOf: LimitsOf;
   readonly #byId = new Map<string, Session>();
-  readonly #counts = new Map<string, number>();
+  /** Of each caller and of each tenant; the one used longest ago comes first. */
+  readonly #groups = new Map<string, Set<Session>>();
   readonly #stopSweep: Cancel;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limitsOf: LimitsOf) {
     this.#clock = clock;
+    this.#limitsOf = limitsOf;
     this.#stopSweep = clock.every(SWEEP_MS, () => this.#sweep());
   }
 
@@ -62,9 +64,9 @@ export class Sessions {
   }
 
   open(caller: Caller, route: McpRoute, version: string, capabilities: JsonObject): Session {
-    if (this.#countOf(caller.key) >= PER_CALLER) this.#endOldest((session) => session.callerKey === caller.key);
-    if (this.#countOf(caller.tenantId) >= PER_TENANT)
-      this.#endOldest((session) => session.tenantId === caller.tenantId);
+    this.#makeRoom(caller.key, PER_CALLER);
+    // However many principals its agents name.
+    this.#makeRoom(caller.tenantId, this.#limitsOf(caller.tenantId).maxSessions);
     const session: Session = {
       id: randomId(),
       callerKey: caller.key,
@@ -79,7 +81,7 @@ export class Sessions {
       elicitations: undefined,
     };
     this.#byId.set(session.id, session);
-    this.#count(session, 1);
+    this.#enter(session);
     return session;
   }
 
@@ -88,13 +90,13 @@ export class Sessions {
     if (!SESSION_ID.test(id)) return undefined;
     const session = this.#byId.get(id);
     if (session === undefined || session.callerKey !== caller.key || session.path !== route.path) return undefined;
-    session.usedAt = this.#clock.now();
+    this.#use(session);
     return session;
   }
 
   end(session: Session): void {
     if (!this.#byId.delete(session.id)) return;
-    this.#count(session, -1);
+    this.#leave(session);
     session.stream?.end();
     const reason = new ProxyError('cancelled', 'The session has ended.');
     for (const controller of session.inFlight?.values() ?? []) controller.abort(reason);
@@ -114,24 +116,43 @@ export class Sessions {
     }
   }
 
-  #endOldest(isAmong: (session: Session) => boolean): void {
-    let oldest: Session | undefined;
-    for (const session of this.#byId.values()) {
-      if (isAmong(session) && (oldest === undefined || session.usedAt < oldest.usedAt)) oldest = session;
+  #makeRoom(group: string, max: number): void {
+    const sessions = this.#groups.get(group);
+    while (sessions !== undefined && sessions.size >= max) {
+      const [longestUnused] = sessions;
+      if (longestUnused === undefined) return;
+      this.end(longestUnused);
     }
-    if (oldest !== undefined) this.end(oldest);
   }
 
-  /** A tenant's id holds no NUL and a caller's key does, so one map serves both. */
-  #countOf(key: string): number {
-    return this.#counts.get(key) ?? 0;
+  #enter(session: Session): void {
+    for (const group of groupsOf(session)) {
+      const sessions = this.#groups.get(group);
+      if (sessions === undefined) this.#groups.set(group, new Set([session]));
+      else sessions.add(session);
+    }
   }
 
-  #count({ callerKey, tenantId }: Session, step: 1 | -1): void {
-    for (const key of [callerKey, tenantId]) {
-      const count = this.#countOf(key) + step;
-      if (count > 0) this.#counts.set(key, count);
-      else this.#counts.delete(key);
+  #leave(session: Session): void {
+    for (const group of groupsOf(session)) {
+      const sessions = this.#groups.get(group);
+      sessions?.delete(session);
+      if (sessions?.size === 0) this.#groups.delete(group);
+    }
+  }
+
+  /** It goes to the end of its groups, so that who makes room need not search. */
+  #use(session: Session): void {
+    const now = this.#clock.now();
+    if (session.usedAt === now) return;
+    session.usedAt = now;
+    for (const group of groupsOf(session)) {
+      const sessions = this.#groups.get(group);
+      sessions?.delete(session);
+      sessions?.add(session);
     }
   }
 }
+
+/** A tenant's id holds no NUL and a caller's key does, so one map serves both. */
+const groupsOf = ({ callerKey, tenantId }: Session): readonly [string, string] => [callerKey, tenantId];

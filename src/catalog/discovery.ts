@@ -1,9 +1,9 @@
 // Finds out what servers offer, each on its own: one that is down holds up nobody and is asked again
 // with growing, jittered pauses of at most a minute.
 import { setMaxListeners } from 'node:events';
+import { Gates } from '../limits/gates.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { toProxyError } from '../shared/errors.ts';
-import { Gate } from '../shared/gate.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
@@ -53,6 +53,8 @@ interface Try {
 
 /** Of one tenant, so that nobody waits for another tenant's servers. */
 const AT_ONCE = 16;
+/** Tries of one tenant that wait for their turn; what is beyond is asked when somebody lists again. */
+const LONGEST_LINE = 2_000;
 /** After this long a try counts no more among those: slow servers must not hold up the others. */
 const SLOW_MS = 1_000;
 const FIRST_PAUSE_MS = 1_000;
@@ -66,7 +68,7 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
   const begun = new Map<string, number>();
   /** To be asked once more behind the try that is running, on whose behalf. */
   const again = new Map<string, PrincipalId | undefined>();
-  const gates = new Map<TenantId, Gate>();
+  const gates = new Gates({ places: AT_ONCE, longestLine: LONGEST_LINE });
   const root = new AbortController();
   // Each try that runs listens to it; there may be many.
   setMaxListeners(0, root.signal);
@@ -157,10 +159,8 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
 
   /** Waits for a place among the tenant's tries, and keeps it until the work is done or shows to be slow. */
   const inLine = async (tenantId: TenantId, work: () => Promise<void>): Promise<void> => {
-    let gate = gates.get(tenantId);
-    if (gate === undefined) gates.set(tenantId, (gate = new Gate(AT_ONCE)));
     let done: Promise<void> | undefined;
-    await gate.run(() => {
+    await gates.run(tenantId, () => {
       const started = (done = work());
       return new Promise<void>((resolve) => {
         const cancel = clock.after(SLOW_MS, resolve);

@@ -2,6 +2,8 @@
 // call in flight. Waiters share the dial, not its fate: each has its own deadline.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Credential } from '../credential/credential.ts';
+import type { LimitsOf } from '../limits/limits-of.ts';
+import { Tally } from '../limits/tally.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { NotRunError, ProxyError } from '../shared/errors.ts';
 import { randomId, type TenantId } from '../shared/id.ts';
@@ -16,11 +18,7 @@ export interface PoolDeps {
   readonly dial: Dial;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly limits: {
-    readonly maxConnectionsPerTenant: number;
-    /** Of these, connections to commands. */
-    readonly maxCommandsPerTenant: number;
-  };
+  readonly limitsOf: LimitsOf;
 }
 
 const SWEEP_MS = 1_000;
@@ -30,6 +28,8 @@ export class Pool {
   readonly #deps: PoolDeps;
   readonly #tenants = new Map<TenantId, TenantConnections>();
   readonly #dials = new SingleFlight<Lease>();
+  /** By tenant, and by tenant and server: calls that wait for a connection or for a place on one. */
+  readonly #waiting = new Tally();
   readonly #dialing = new Map<AbortController, UpstreamServer>();
   readonly #openListeners: ((lease: Lease) => void)[] = [];
   readonly #stopSweep: Cancel;
@@ -105,7 +105,7 @@ export class Pool {
 
   async #openAndEnter(server: UpstreamServer, credential: Credential, signal: AbortSignal): Promise<Lease> {
     const key = connectionKey(server, credential);
-    await this.#dials.run(key, () => this.#open(key, server, credential), signal);
+    await this.#whileCounted(server, () => this.#dials.run(key, () => this.#open(key, server, credential), signal));
     const lease = this.#tenants.get(server.tenantId)?.take(key);
     // It can only be missing when it closed, or made room for another, between opening and now.
     if (lease === undefined) throw new NotRunError('The connection closed as soon as it was opened.');
@@ -115,24 +115,31 @@ export class Pool {
   async #queue(lease: Lease, signal: AbortSignal): Promise<Lease> {
     const tenant = this.#tenants.get(lease.server.tenantId);
     lease.inFlight--;
-    if (lease.waiting >= LONGEST_LINE) {
-      throw new ProxyError('overloaded', 'Too many calls wait for this server; try again shortly.', {
-        data: { retryAfterMs: 1_000 },
-      });
-    }
-    await lease.waitForPlace(signal);
+    await this.#whileCounted(lease.server, () => lease.waitForPlace(signal));
     if (tenant === undefined) throw stopping();
     return lease;
   }
 
+  /** One slow server fills no more than its line, and one tenant's slow servers no more than its share. */
+  async #whileCounted<T>({ tenantId, id }: UpstreamServer, wait: () => Promise<T>): Promise<T> {
+    const leaveTenant = this.#waiting.enter(tenantId, this.#deps.limitsOf(tenantId).maxWaitingCalls);
+    if (leaveTenant === undefined) throw tooManyWait('tenant');
+    const leaveLine = this.#waiting.enter(`${tenantId}\u0000${id}`, LONGEST_LINE);
+    try {
+      if (leaveLine === undefined) throw tooManyWait('server');
+      return await wait();
+    } finally {
+      leaveLine?.();
+      leaveTenant();
+    }
+  }
+
   async #open(key: string, server: UpstreamServer, credential: Credential): Promise<Lease> {
     if (this.#isClosed) throw stopping();
-    const { clock, dial, logger, limits } = this.#deps;
+    const { clock, dial, logger, limitsOf } = this.#deps;
     const tenant = this.#tenant(server.tenantId);
-    const opened = tenant.makeRoom(
-      limits.maxConnectionsPerTenant,
-      server.transport.kind === 'stdio' ? limits.maxCommandsPerTenant : undefined,
-    );
+    const { maxConnections, maxChildren } = limitsOf(server.tenantId);
+    const opened = tenant.makeRoom(maxConnections, server.transport.kind === 'stdio' ? maxChildren : undefined);
     const controller = new AbortController();
     const late = (): void =>
       controller.abort(
@@ -181,6 +188,11 @@ export class Pool {
     for (const tenant of this.#tenants.values()) tenant.sweep();
   }
 }
+
+const tooManyWait = (whose: 'server' | 'tenant'): ProxyError =>
+  new ProxyError('overloaded', `Too many calls wait for this ${whose}; try again shortly.`, {
+    data: { retryAfterMs: 1_000 },
+  });
 
 const stopping = (): ProxyError =>
   new ProxyError('stopping', 'This node is stopping; try again.', { data: { retryAfterMs: 1_000 } });

@@ -100,15 +100,15 @@ export class TenantConnections {
   }
 
   /**
-   * Keeps a place for a connection about to be opened, ending the least recently used idle one when the
-   * tenant holds `max`. Gives the way to say that it is open or will not be. Throws `overloaded` when all
-   * are busy.
+   * Keeps a place for a connection about to be opened, ending the least recently used idle ones when the
+   * tenant holds `max`, or more since that was lowered. Gives the way to say that it is open or will not be.
+   * Throws `overloaded` when all are busy.
    * @param maxCommands for a connection to a command: of these so many, and one of them makes room
    */
   makeRoom(max: number, maxCommands?: number): () => void {
-    if (this.size + this.#opening >= max) this.#endLongestIdle(() => true, 'connections');
+    while (this.size + this.#opening >= max) this.#endLongestIdle(() => true, 'connections');
     const isCommand = maxCommands !== undefined;
-    if (isCommand && this.#commands() + this.#openingCommands >= maxCommands)
+    while (isCommand && this.#commands() + this.#openingCommands >= maxCommands)
       this.#endLongestIdle(runsCommand, 'commands');
     this.#opening++;
     if (isCommand) this.#openingCommands++;

@@ -11,6 +11,8 @@ export interface BrowserRequest {
   readonly query: URLSearchParams;
   /** '' when the form has no such field, or has it twice. */
   readonly field: (name: string) => string;
+  /** The network it came from, for counting. */
+  readonly address: string;
 }
 
 export interface Content {
@@ -27,6 +29,8 @@ export interface Page {
   readonly formLeadsTo?: string;
   /** Where the browser goes by itself after this page. */
   readonly onward?: { readonly url: string; readonly afterS: number };
+  /** When it may be tried again. */
+  readonly retryAfterS?: number;
 }
 
 export interface Redirect {

@@ -39,12 +39,13 @@ export function createConnectKey(deps: ConnectKeyDeps): ConnectKey {
   return {
     form: formPage,
     async submit(visit, pasted, site) {
-      const { server, ticketText, title } = visit;
+      const { server, ticket, ticketText, title } = visit;
       const owner: Owner = { kind: 'principal', principalId: visit.ticket.principalId };
       const secret = readSecret(server, pasted);
       if (typeof secret === 'string') return formPage(visit, 422, secret);
-      if (!tries.allow(ticketText))
-        return refuse(429, 'Too many keys were tried with this link. Ask your agent for a new one in ten minutes.');
+      // A new link is no new start: it is the server that is asked, and the person who asks it.
+      if (!tries.allow(JSON.stringify([ticket.tenantId, ticket.principalId, ticket.serverId])))
+        return refuse(429, 'Too many keys were tried for this server. Try again in ten minutes.');
       const trial = await tried(deps, server, owner, secret);
       if (!trial.ok) return formPage(visit, 422, trial.reason);
       // Used up before anything is kept: of two people with one link, one key only is stored (T4).

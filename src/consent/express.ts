@@ -8,7 +8,11 @@ import { cookieName, readCookies, writeCookie } from './cookies.ts';
 import { render } from './layout.ts';
 import { type Site, siteOf } from './site.ts';
 
-export function toBrowserRequest(request: Pick<Request, 'headers' | 'url' | 'body'>, site: Site): BrowserRequest {
+export function toBrowserRequest(
+  request: Pick<Request, 'headers' | 'url' | 'body'>,
+  site: Site,
+  address: string,
+): BrowserRequest {
   const cookies = readCookies(request.headers.cookie);
   const { url } = request;
   const body: unknown = request.body;
@@ -17,6 +21,7 @@ export function toBrowserRequest(request: Pick<Request, 'headers' | 'url' | 'bod
     cookie: (name) => cookies.get(cookieName(site, name)),
     query: new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : ''),
     field: (name) => fieldIn(body, name),
+    address,
   };
 }
 
@@ -34,7 +39,8 @@ export function send(response: Response, site: Site, answer: Answer): void {
     response.status(303).set('Location', answer.to).end();
     return;
   }
-  const { onward, formLeadsTo } = answer;
+  const { onward, formLeadsTo, retryAfterS } = answer;
+  if (retryAfterS !== undefined) response.set('Retry-After', String(retryAfterS));
   if (formLeadsTo !== undefined) response.set('Content-Security-Policy', contentPolicy(formTargets(formLeadsTo)));
   if (onward !== undefined) response.set('Refresh', `${onward.afterS}; url=${onward.url}`);
   response.status(answer.status).type('html').send(render(site, answer.content));

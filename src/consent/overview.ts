@@ -2,6 +2,7 @@
 import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts';
 import type { SignInLink } from '../credential/tickets.ts';
 import type { Tenant } from '../identity/tenant-store.ts';
+import type { Strangers } from '../limits/strangers.ts';
 import { type PrincipalId, parseTenantId, type TenantId } from '../shared/id.ts';
 import { type Answer, type BrowserRequest, page, redirect, refuse } from './answer.ts';
 import { type ConnectedRow, connectionsPage, type MissingRow, overviewPage, type ServerRow } from './pages-overview.ts';
@@ -33,6 +34,7 @@ export interface OverviewDeps {
   /** Its use ends here at once, whatever the other side says to it (B213). */
   readonly disconnect: (server: UpstreamServer, principalId: PrincipalId) => Promise<void>;
   readonly issueTicket: (server: UpstreamServer, principalId: PrincipalId) => Promise<SignInLink>;
+  readonly strangers: Pick<Strangers, 'countDeparture'>;
 }
 
 type Show = (request: BrowserRequest) => Promise<Answer>;
@@ -105,6 +107,12 @@ async function withPerson(
   const tenant = tenantId && (await deps.findTenant(tenantId));
   // The same for a tenant that is not there as for one where a link is needed.
   if (tenant === undefined || tenant.signIn.mode === 'link') return page(401, nobodyPage());
+  try {
+    // No link was needed to come here, and a row is written for whoever goes.
+    deps.strangers.countDeparture(request.address, tenant.id);
+  } catch (error) {
+    return toRefusal(error);
+  }
   return deps.prove(request, { tenant, target, asAnother: false, isForm: false });
 }
 

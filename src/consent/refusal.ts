@@ -13,6 +13,8 @@ const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {
 };
 
 export function toRefusal(error: unknown): Page {
-  if (error instanceof ProxyError && error.code !== 'internal') return refuse(STATUS[error.code] ?? 400, error.message);
-  throw error;
+  if (!(error instanceof ProxyError) || error.code === 'internal') throw error;
+  const refusal = refuse(STATUS[error.code] ?? 400, error.message);
+  const ms = error.data?.['retryAfterMs'];
+  return typeof ms === 'number' ? { ...refusal, retryAfterS: Math.ceil(ms / 1000) } : refusal;
 }

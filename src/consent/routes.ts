@@ -1,17 +1,18 @@
 // The routes of everything that a person sees in a browser, and the one that a product's server calls.
 import express, { type RequestHandler, Router } from 'express';
 import type { BrowserSessionStore } from '../identity/browser-session-store.ts';
-import { isJsonObject } from '../wire/reply.ts';
 import type { Answer, BrowserRequest } from './answer.ts';
 import { type CallbackDeps, createCallbackPages } from './callback.ts';
 import { createConnectPages } from './connect.ts';
 import { type ConnectKeyDeps, createConnectKey } from './connect-key.ts';
 import { type ConnectOAuthDeps, createConnectOAuth } from './connect-oauth.ts';
 import { lastWord, refuseForeign, send, toBrowserRequest } from './express.ts';
+import { type FairPagesDeps, fairPages } from './fair-pages.ts';
+import { type HandoffRouteDeps, handoffRoute } from './handoff-route.ts';
 import { createOverviewPages, type OverviewDeps } from './overview.ts';
 import { createPeople } from './people.ts';
 import { createProve } from './prove.ts';
-import { confirmHandoff, finishHandoff } from './prove-handoff.ts';
+import { finishHandoff } from './prove-handoff.ts';
 import { finishOidc, type ProveOidcDeps } from './prove-oidc.ts';
 import { siteOf } from './site.ts';
 import { STYLESHEET } from './stylesheet.ts';
@@ -21,7 +22,9 @@ import { createFindVisit, type VisitDeps } from './visit.ts';
 type Made = 'people' | 'prove' | 'findVisit' | 'flows';
 
 export type ConsentDeps = Omit<VisitDeps & ConnectKeyDeps & OverviewDeps & ProveOidcDeps, Made> &
-  Pick<ConnectOAuthDeps & CallbackDeps, 'flows'> & {
+  Pick<ConnectOAuthDeps & CallbackDeps, 'flows'> &
+  FairPagesDeps &
+  Pick<HandoffRouteDeps, 'strangers'> & {
     readonly sessions: BrowserSessionStore;
     readonly publicUrl: () => string;
   };
@@ -51,12 +54,13 @@ export function createConsentRouter(deps: ConsentDeps): Router {
     <P>(page: (request: BrowserRequest, params: P) => Promise<Answer>): RequestHandler<P> =>
     async (request, response) => {
       const site = siteOf(publicUrl());
-      send(response, site, await page(toBrowserRequest(request, site), request.params));
+      send(response, site, await page(toBrowserRequest(request, site, deps.clients.of(request)), request.params));
     };
   const form = [refuseForeign(publicUrl), readForm];
 
   const router = Router({ caseSensitive: true });
   const places = ['/connect', '/connections', '/connect.css', '/oauth/callback'];
+  router.use(places, fairPages(deps));
   router.get('/connect.css', (_request, response) => {
     response.set('Cache-Control', 'public, max-age=3600').type('css').send(STYLESHEET);
   });
@@ -73,14 +77,7 @@ export function createConsentRouter(deps: ConsentDeps): Router {
     '/connect/return',
     show((request) => finishHandoff(proving, request)),
   );
-  // From a server, which has no cookies and no pages: the key is what lets it in.
-  router.post('/connect/handoff', readJson, async (request, response) => {
-    const body: unknown = request.body;
-    const { flow, principal } = isJsonObject(body) ? body : {};
-    const confirmation = { authorization: request.headers.authorization, flow, principal };
-    const answer = await confirmHandoff(proving, siteOf(publicUrl()), confirmation);
-    response.status(answer.status).json(answer.body);
-  });
+  router.post('/connect/handoff', readJson, handoffRoute(proving));
   router.get(
     '/connect/done/:id',
     show<{ id: string }>((request, { id }) => callback.tell(request, id)),

@@ -18,6 +18,7 @@ import type { Opened } from './kept-credentials.ts';
 import { isOfOurOwn, type ObtainTokens, type RequireSubject } from './obtain-tokens.ts';
 import { afterFailure, FRESH, type Renewed } from './renewal-failure.ts';
 import type { GrantKey, Lease, RenewalState, RenewalStore } from './renewal-store.ts';
+import { createRenewalTurns } from './renewal-turns.ts';
 import { createWriteRenewal, newerOf, type Renewal, type WriteRenewalDeps } from './write-renewal.ts';
 
 export interface Renewer {
@@ -59,6 +60,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
   const { kept, renewals, obtain, clients, changes, clock, logger } = deps;
   const writing = createWriteRenewal(deps);
   const flights = new SingleFlight<Renewed>();
+  const turns = createRenewalTurns(clock);
   const running = new Set<Promise<unknown>>();
   const waiters = new Set<() => void>();
   let isClosing = false;
@@ -187,7 +189,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
       return flights.run(
         `${key}\u0000${outdated?.version ?? ''}\u0000${server.revision}`,
         () => {
-          const work = renewOnce(server, owner, outdated, because);
+          const work = turns.run(server, () => renewOnce(server, owner, outdated, because));
           const settled = work.catch(() => undefined).finally(() => running.delete(settled));
           running.add(settled);
           return work;
@@ -198,6 +200,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
     async close() {
       isClosing = true;
       // Who waits for the lease of others holds nothing; only our own renewals are waited for.
+      turns.close();
       for (const wake of waiters) wake();
       await Promise.all(running);
       writing.close();

@@ -1,5 +1,6 @@
 // Token → Caller, by the verifier its form calls for. A token seen before costs a look-up and gives the
 // same object at once; only the first sight of one waits.
+import type { Strangers } from '../limits/strangers.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
@@ -16,7 +17,7 @@ import { createJwtVerifier } from './jwt-verifier.ts';
 import { isRefusal, refusal } from './refusal.ts';
 import { SubjectTokens } from './subject-tokens.ts';
 import type { AgentKeyStore, IssuerStore, TenantStore } from './tenant-store.ts';
-import { TokenMemory } from './token-memory.ts';
+import { type Remembered, TokenMemory } from './token-memory.ts';
 import type { Verdict } from './verdict.ts';
 
 const MAX_CALLERS = 50_000;
@@ -26,6 +27,7 @@ export interface AuthenticatorDeps {
   readonly issuers: Pick<IssuerStore, 'findByIssuer'>;
   readonly tenants: Pick<TenantStore, 'find'>;
   readonly fetchJson: FetchJson;
+  readonly strangers: Pick<Strangers, 'count' | 'forgive'>;
   /** Our public URL. */
   readonly audience: () => string;
   readonly clock: Clock;
@@ -39,10 +41,15 @@ export interface AuthenticationRequest {
   readonly principalHeader: string | readonly string[] | undefined;
   /** The tenant named in the path; a token of another one is as good as unknown. */
   readonly pathTenant: string | undefined;
+  /** Where it came from, as `ClientAddress` gives it. Asked for only when the token is not known to be good. */
+  readonly address: () => string;
 }
 
 export interface Authenticator {
-  /** Throws or rejects with `unauthenticated`, `invalid_request` or `insufficient_scope`; other errors are ours. */
+  /**
+   * Throws or rejects with `unauthenticated`, `invalid_request`, `insufficient_scope`, or `rate_limited` when too
+   * many without a good token come from the address; other errors are ours.
+   */
   authenticate(request: AuthenticationRequest): Caller | Promise<Caller>;
   /**
    * The signed token that this principal last came with, while it is good; for servers that take it in
@@ -58,6 +65,7 @@ export function createAuthenticator({
   issuers,
   tenants,
   fetchJson,
+  strangers,
   audience,
   clock,
   changes,
@@ -132,12 +140,41 @@ export function createAuthenticator({
     return intern(tenantId, choosePrincipal(key, principalHeader), key.agentId, key.scopes);
   }
 
+  /** Counted before anything is looked up, and not counted in the end unless the token is found to be bad. */
+  async function checkStranger(authorization: string, address: string): Promise<Verdict> {
+    const isStranger = !memory.knew(authorization);
+    if (isStranger) strangers.count(address);
+    let isBad = false;
+    try {
+      return await check(authorization);
+    } catch (error) {
+      isBad = isRefusal(error);
+      throw error;
+    } finally {
+      if (isStranger && !isBad) strangers.forgive(address);
+    }
+  }
+
+  /** As remembered; a refusal that is remembered counts like a new one. */
+  function recall(authorization: string, { address }: AuthenticationRequest): Remembered | undefined {
+    try {
+      return memory.recall(authorization, clock.now());
+    } catch (error) {
+      strangers.count(address());
+      throw error;
+    }
+  }
+
   return {
     authenticate(request) {
       const { authorization } = request;
-      if (authorization === undefined) throw refusal('no token');
-      const found = memory.recall(authorization, clock.now());
-      if (found === undefined) return check(authorization).then((verdict) => toCaller(verdict, request));
+      if (authorization === undefined) {
+        strangers.count(request.address());
+        throw refusal('no token');
+      }
+      const found = recall(authorization, request);
+      if (found === undefined)
+        return checkStranger(authorization, request.address()).then((verdict) => toCaller(verdict, request));
       if (memory.claimRecheck(found)) checkAside(authorization, found.verdict);
       return toCaller(found.verdict, request);
     },

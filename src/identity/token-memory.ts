@@ -71,6 +71,11 @@ export class TokenMemory {
     return undefined;
   }
 
+  /** Whether it was good when it was last checked, however long ago: whoever holds it is no stranger. */
+  knew(token: string): boolean {
+    return this.#good.has(token);
+  }
+
   /** True once for each remembered token after each resync: the caller should check it again, aside. */
   claimRecheck(found: Remembered): boolean {
     if (found.turn >= this.#resync.turn || this.#rechecked.has(found)) return false;

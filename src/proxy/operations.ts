@@ -45,7 +45,7 @@ export type Answer =
   /** A result of our own. */
   | { readonly kind: 'result'; readonly result: JsonObject };
 
-/** Errors: any ProxyError; the signal's reason when it fires. */
+/** Errors, thrown or rejected with: any ProxyError; the signal's reason when it fires. */
 export type CallTool = (caller: Caller, call: Call, signal: AbortSignal) => Promise<Answer>;
 
 /** Undefined when the scope names nothing. */

@@ -4,6 +4,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { CredentialBroker } from '../credential/broker.ts';
 import { ownerKey, signInOf } from '../credential/credential.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { LimitsOf } from '../limits/limits-of.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { TenantId } from '../shared/id.ts';
@@ -41,6 +42,7 @@ export interface SignInWaits {
 export interface SignInWaitsDeps {
   readonly broker: Pick<CredentialBroker, 'look' | 'isRefused'>;
   readonly changes: ChangeFeed;
+  readonly limitsOf: LimitsOf;
   readonly clock: Clock;
 }
 
@@ -51,11 +53,9 @@ interface Waiting {
   end(outcome: SignInOutcome): void;
 }
 
-/** Of one tenant. */
-const MAX_WAITING = 1_000;
 const PROGRESS_MS = 5_000;
 
-export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): SignInWaits {
+export function createSignInWaits({ broker, changes, limitsOf, clock }: SignInWaitsDeps): SignInWaits {
   const byTenant = new Map<TenantId, Set<Waiting>>();
   let isStopped = false;
 
@@ -83,7 +83,8 @@ export function createSignInWaits({ broker, changes, clock }: SignInWaitsDeps): 
     }
   });
 
-  const hasRoom = (tenantId: TenantId): boolean => !isStopped && (byTenant.get(tenantId)?.size ?? 0) < MAX_WAITING;
+  const hasRoom = (tenantId: TenantId): boolean =>
+    !isStopped && (byTenant.get(tenantId)?.size ?? 0) < limitsOf(tenantId).maxWaitingCalls;
 
   const begin = (
     wanted: WaitedFor,

@@ -1,4 +1,5 @@
 // The admin API on a real port, with everything behind it in memory and a real vault.
+
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { AdminDeps, LiveConnection, RegisteredServer } from '../../src/admin/ports.ts';
@@ -21,6 +22,7 @@ import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { anyNumber } from '../support/limits.ts';
 
 const A_PLACE: SignInPlace = {
   issuer: 'https://as.example',
@@ -108,6 +110,8 @@ export async function openAdminApi(): Promise<AdminApi> {
 
   const deps: AdminDeps = {
     adminKey: new Secret(OPERATOR_KEY),
+    strangers: anyNumber,
+    clients: { of: () => '127.0.0.1' },
     findAgentKey: (text) => createApiKeyVerifier(deps.keys, clock).find(text),
     tenants: {
       list: async (after, limit) => {

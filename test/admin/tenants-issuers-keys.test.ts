@@ -19,12 +19,12 @@ describe('tenants', () => {
     expect(second.json).toMatchObject({ items: [{ id: 'gamma' }] });
     expect(second.json).not.toHaveProperty('nextCursor');
     expect(
-      (await api.send('PATCH', '/tenants/acme', { name: 'Acme', gatedDefault: 'destructive', limits: { calls: 5 } }))
+      (await api.send('PATCH', '/tenants/acme', { name: 'Acme', gatedDefault: 'destructive', limits: { maxConnections: 5 } }))
         .json,
     ).toMatchObject({
       name: 'Acme',
       gatedDefault: 'destructive',
-      limits: { calls: 5 },
+      limits: { maxConnections: 5 },
     });
     expect((await api.send('DELETE', '/tenants/acme')).status).toBe(204);
     expect((await api.send('DELETE', '/tenants/acme')).status).toBe(404);

@@ -1,4 +1,5 @@
 // The MCP endpoint over HTTP, with operations and callers of a test's choice.
+
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Listeners } from '../../src/agent/listeners.ts';
 import { createMcpEndpoint } from '../../src/agent/mcp-endpoint.ts';
@@ -6,6 +7,8 @@ import { createMethods } from '../../src/agent/methods.ts';
 import { parseMcpRoute } from '../../src/agent/route.ts';
 import { Sessions } from '../../src/agent/sessions.ts';
 import type { Caller } from '../../src/identity/caller.ts';
+import { createShares } from '../../src/limits/shares.ts';
+import { limited } from '../../src/proxy/limited.ts';
 import type { Answer, Call, Operations, SignInDone } from '../../src/proxy/operations.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import { createLogger } from '../../src/shared/logger.ts';
@@ -13,6 +16,7 @@ import { ANNA, aCaller, BEN, ownerKeyOf } from '../catalog/a-tenant.ts';
 import { SELF, viewOf } from '../catalog/a-view.ts';
 import { AChangeFeed } from '../support/a-change-feed.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { someLimits } from '../support/limits.ts';
 import { ADoor, type Answered } from './a-door.ts';
 
 export const MODERN = '2026-07-28';
@@ -29,12 +33,16 @@ export type CallTool = (caller: Caller, call: Call, signal: AbortSignal) => Prom
 
 export class Bench {
   readonly clock = new FakeClock();
-  readonly sessions = new Sessions(this.clock);
+  /** Of every tenant. */
+  limits = someLimits();
+  readonly known: string[] = [];
+  readonly sessions = new Sessions(this.clock, () => this.limits);
   readonly lines: string[] = [];
   readonly listeners = new Listeners({
     registry: { onChange: () => () => undefined },
     changes: new AChangeFeed(),
     ownerKeyOf,
+    limitsOf: () => this.limits,
     clock: this.clock,
     onInterest: () => undefined,
   });
@@ -54,6 +62,7 @@ export class Bench {
       ),
       listTools: (...args) => this.listTools(...args),
     };
+    const shares = createShares(() => this.limits, this.clock);
     const mcp = createMcpEndpoint({
       authenticate: (request) => {
         const name = request.headers.authorization;
@@ -63,7 +72,9 @@ export class Bench {
         return this.lookUp === undefined ? caller : this.lookUp.then(() => caller);
       },
       challenge: (_request, route, { code }) => `Bearer path="${route.path}", why="${code}"`,
-      methods: createMethods(operations, SELF),
+      onKnown: (request) => this.known.push(`${request.method}`),
+      shares,
+      methods: createMethods(limited(operations, shares), SELF),
       signInDone: (...args) => this.signInDone(...args),
       sessions: this.sessions,
       listeners: this.listeners,

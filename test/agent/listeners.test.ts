@@ -7,6 +7,7 @@ import { ACME, ANNA, aCaller, BEN, ownerKeyOf, settled } from '../catalog/a-tena
 import { serverOf, URL_ONLY } from '../catalog/read-definition.ts';
 import { AChangeFeed } from '../support/a-change-feed.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { someLimits } from '../support/limits.ts';
 import { ADoor, until } from './a-door.ts';
 
 const UMBRELLA = 'umbrella' as TenantId;
@@ -34,6 +35,7 @@ class Bench {
   readonly changes = new AChangeFeed();
   readonly interest: (readonly [TenantId, boolean])[] = [];
   readonly listeners: Listeners;
+  limits = someLimits();
   readonly welcome = new Set<string>(['anna', 'ben', 'carl']);
   #changed: RegistryListener = () => undefined;
   #door: ADoor | undefined;
@@ -44,6 +46,7 @@ class Bench {
       registry: { onChange: (listener) => ((this.#changed = listener), () => (this.#changed = () => undefined)) },
       changes: this.changes,
       ownerKeyOf,
+      limitsOf: () => this.limits,
       clock: this.clock,
       onInterest: (...change) => this.interest.push(change),
     });

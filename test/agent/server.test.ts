@@ -30,6 +30,7 @@ async function serve(): Promise<Seen> {
         allowedHosts: undefined,
         allowedOrigins: undefined,
       }),
+      sockets: { add: () => undefined },
       mcp: (request, response, { path }) => {
         seen.mcp.push(`${request.method} ${path}`);
         if (request.url?.includes('wait') === true) seen.waiting.push(() => response.end('late'));

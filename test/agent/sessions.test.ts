@@ -4,13 +4,14 @@ import { Sessions } from '../../src/agent/sessions.ts';
 import type { PrincipalId, TenantId } from '../../src/shared/id.ts';
 import { ACME, ANNA, aCaller, BEN } from '../catalog/a-tenant.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { someLimits } from '../support/limits.ts';
 
 const route: McpRoute = { tenant: undefined, only: undefined, path: '/mcp' };
 const HOUR = 3_600_000;
 
 function aBench() {
   const clock = new FakeClock();
-  const sessions = new Sessions(clock);
+  const sessions = new Sessions(clock, () => someLimits());
   return { clock, sessions, open: (caller = aCaller()) => sessions.open(caller, route, '2025-11-25', {}) };
 }
 

@@ -3,11 +3,13 @@ import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection } from '../../src/connection/connection.ts';
 import { Pool } from '../../src/connection/pool.ts';
 import type { Credential } from '../../src/credential/credential.ts';
+import type { TenantLimits } from '../../src/limits/tenant-limits.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { Reply } from '../../src/wire/reply.ts';
 import { aPrincipal, aServer } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { someLimits } from '../support/limits.ts';
 
 export class FakeConnection implements Connection {
   readonly era = 'legacy';
@@ -72,12 +74,12 @@ export class PoolBench {
   /** A dial that takes no notice of its signal. */
   isDeaf = false;
 
-  constructor(maxConnectionsPerTenant = 2_000, maxCommandsPerTenant = 64) {
+  constructor(maxConnections = 2_000, maxChildren = 64, more: Partial<TenantLimits> = {}) {
     this.pool = new Pool({
       dial: (server, credential, signal) => this.#dial(server, credential, signal),
       clock: this.clock,
       logger: createLogger('silent'),
-      limits: { maxConnectionsPerTenant, maxCommandsPerTenant },
+      limitsOf: () => someLimits({ maxConnections, maxChildren, ...more }),
     });
   }
 

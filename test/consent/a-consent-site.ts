@@ -1,4 +1,5 @@
 // The sign-in pages on a real port, with everything behind them in memory.
+
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { strictHeaders } from '../../src/agent/strict-headers.ts';
@@ -13,6 +14,7 @@ import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aPrincipal, aTenantId, aVault, InMemoryCredentials, InMemoryTickets } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { anyNumber } from '../support/limits.ts';
 import { type MountedRoute, routesOf } from '../support/mounted-routes.ts';
 import { Jar } from './a-jar.ts';
 import { FakeFlows, FakeIdp } from './fake-sign-ins.ts';
@@ -130,6 +132,8 @@ export async function openConsentSite(
         note('tried', tried, owner);
         return { ok: true, toolCount: 3 };
       },
+      strangers: anyNumber,
+      clients: { of: () => '127.0.0.1' },
       signedIn: async (signed, owner) => note('signed in', signed, owner),
       linkSignInAllowed: () => true,
       flows,

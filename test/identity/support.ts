@@ -1,4 +1,5 @@
 // An authenticator over stores held in memory, with everything a test wants to turn or count.
+
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
 import { createAgentKey, type NewAgentKey } from '../../src/identity/agent-key.ts';
 import {
@@ -8,6 +9,7 @@ import {
 } from '../../src/identity/authenticate.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import type { AgentKey, Issuer, Tenant } from '../../src/identity/tenant-store.ts';
+import { createStrangers } from '../../src/limits/strangers.ts';
 import type { Change, ChangeFeed } from '../../src/shared/changes.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import { parseTenantId, type TenantId } from '../../src/shared/id.ts';
@@ -95,6 +97,7 @@ export class World {
       },
       tenants: { find: async (id) => (this.tenants.has(id) ? aTenant(id) : undefined) },
       fetchJson: (url) => this.#fetch(url),
+      strangers: createStrangers(this.clock, createLogger('silent')),
       audience: () => PUBLIC_URL,
       clock: this.clock,
       changes,
@@ -130,6 +133,7 @@ export class World {
       authorization,
       principalHeader: undefined,
       pathTenant: undefined,
+      address: () => '192.0.2.1',
       ...over,
     });
   }

@@ -12,6 +12,7 @@ import type { JsonObject } from '../../src/wire/reply.ts';
 import { keyOf } from '../connection/support.ts';
 import { aVault } from '../credential/in-memory.ts';
 import { AChangeFeed } from '../support/a-change-feed.ts';
+import { someLimits } from '../support/limits.ts';
 import { type Heard, server, Upstream } from './support.ts';
 
 export const LINK = 'http://127.0.0.1/connect/x';
@@ -48,7 +49,12 @@ export function anAsking(upstream: Upstream = new Upstream(), vault: Vault = aVa
   const changes = new AChangeFeed();
   const lacking: string[] = [];
   const { broker, clock } = upstream;
-  const waits = createSignInWaits({ broker, changes, clock });
+  const waits = createSignInWaits({
+    broker,
+    changes,
+    limitsOf: () => someLimits({ maxWaitingCalls: 1_000 }),
+    clock,
+  });
   const askSignIn = createAskSignIn({
     broker,
     waits,

@@ -9,6 +9,7 @@ import type { Reply } from '../../src/wire/reply.ts';
 import { aGrantsBench, anna, server, tokens, type Wishes } from '../credential/grants-bench.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { InMemoryScopes } from '../credential/in-memory-oauth.ts';
+import { someLimits } from '../support/limits.ts';
 import { NEVER, OK, type Outcome, ScriptedConnection } from './support.ts';
 
 const CHALLENGE = 'Bearer error="insufficient_scope", scope="write"';
@@ -35,7 +36,7 @@ function aBench(wishes: Wishes = {}) {
     },
     clock,
     logger: createLogger('silent'),
-    limits: { maxConnectionsPerTenant: 10, maxCommandsPerTenant: 64 },
+    limitsOf: () => someLimits({ maxConnections: 10 }),
   });
   const askForCredential = createAskForCredential({ broker, scopes, clock });
   const withUpstream = createWithUpstream({ broker, pool, askForCredential });

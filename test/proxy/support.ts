@@ -1,4 +1,5 @@
 // A real pool over scripted connections, and a broker that says what the test says.
+
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection, UpstreamRequest } from '../../src/connection/connection.ts';
 import { Pool } from '../../src/connection/pool.ts';
@@ -15,6 +16,7 @@ import { type JsonObject, Reply } from '../../src/wire/reply.ts';
 import { keyOf } from '../connection/support.ts';
 import { aPrincipal, aServer } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { someLimits } from '../support/limits.ts';
 
 export type Outcome = Reply | Error | ((request: UpstreamRequest) => Promise<Reply>);
 
@@ -121,7 +123,7 @@ export class Upstream {
       },
       clock: this.clock,
       logger: createLogger('silent'),
-      limits: { maxConnectionsPerTenant: 100, maxCommandsPerTenant: 64 },
+      limitsOf: () => someLimits({ maxConnections: 100 }),
     });
     this.broker = {
       find: () => this.credential,
