@@ -101,6 +101,12 @@ export const CONFIG_VARIABLES: readonly ConfigVariable[] = [
     meaning: 'Running commands (stdio servers) of one tenant, one for each person and server.',
   },
   {
+    name: 'KEYBEARER_COMMAND_USER',
+    default: undefined,
+    otherwise: 'the user of the proxy',
+    meaning: 'uid or uid:gid that commands run as; only when the proxy runs as root.',
+  },
+  {
     name: 'KEYBEARER_REQUESTS_PER_SECOND_PER_TENANT',
     default: undefined,
     otherwise: 'not counted',
@@ -111,12 +117,6 @@ export const CONFIG_VARIABLES: readonly ConfigVariable[] = [
     default: undefined,
     otherwise: 'not counted',
     meaning: 'Requests a second that each node takes for one person or service.',
-  },
-  {
-    name: 'KEYBEARER_COMMAND_USER',
-    default: undefined,
-    otherwise: 'the user of the proxy',
-    meaning: 'uid or uid:gid that commands run as; only when the proxy runs as root.',
   },
   { name: 'KEYBEARER_WORKERS', default: '1', meaning: 'Serving processes; only 1 in this version.' },
   { name: 'LOG_LEVEL', default: 'info', meaning: 'fatal, error, warn, info, debug, trace or silent.' },

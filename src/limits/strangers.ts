@@ -22,12 +22,20 @@ export interface Strangers {
 
 /** Beyond it the address seen longest ago is forgotten. */
 const MAX_ADDRESSES = 50_000;
-/** More at once than from one address are checked at a time after a restart, when nobody is known yet. */
-const REQUESTS: Rate = { perSecond: 50, burst: 1_000 };
-const PAGES: Rate = { perSecond: 20, burst: 300 };
-const DEPARTURES: Rate = { perSecond: 1, burst: 60 };
+const REQUESTS_PER_SECOND = 50;
+/** After a restart nobody is known yet, and many come at once. */
+const REQUESTS_AT_ONCE = 1_000;
+const PAGES_PER_SECOND = 20;
+const PAGES_AT_ONCE = 300;
+const DEPARTURES_PER_SECOND = 1;
+const DEPARTURES_AT_ONCE = 60;
 /** Of one tenant, from wherever. */
-const TENANT_DEPARTURES: Rate = { perSecond: 20, burst: 600 };
+const TENANT_DEPARTURES_PER_SECOND = 20;
+const TENANT_DEPARTURES_AT_ONCE = 600;
+const REQUESTS: Rate = { perSecond: REQUESTS_PER_SECOND, burst: REQUESTS_AT_ONCE };
+const PAGES: Rate = { perSecond: PAGES_PER_SECOND, burst: PAGES_AT_ONCE };
+const DEPARTURES: Rate = { perSecond: DEPARTURES_PER_SECOND, burst: DEPARTURES_AT_ONCE };
+const TENANT_DEPARTURES: Rate = { perSecond: TENANT_DEPARTURES_PER_SECOND, burst: TENANT_DEPARTURES_AT_ONCE };
 /** Between two lines in the log about addresses that ask too often. */
 const QUIET_MS = 60_000;
 

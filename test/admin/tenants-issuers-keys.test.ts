@@ -19,8 +19,13 @@ describe('tenants', () => {
     expect(second.json).toMatchObject({ items: [{ id: 'gamma' }] });
     expect(second.json).not.toHaveProperty('nextCursor');
     expect(
-      (await api.send('PATCH', '/tenants/acme', { name: 'Acme', gatedDefault: 'destructive', limits: { maxConnections: 5 } }))
-        .json,
+      (
+        await api.send('PATCH', '/tenants/acme', {
+          name: 'Acme',
+          gatedDefault: 'destructive',
+          limits: { maxConnections: 5 },
+        })
+      ).json,
     ).toMatchObject({
       name: 'Acme',
       gatedDefault: 'destructive',

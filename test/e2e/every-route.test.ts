@@ -1,4 +1,5 @@
 // What browsers are told with every answer, on every route that is mounted: the list is read from the app itself.
+
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../src/admin/openapi.ts';
@@ -6,6 +7,7 @@ import { createHttpApp } from '../../src/agent/http.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type Asked, createAsker } from '../support/ask.ts';
+import { anyNumber } from '../support/limits.ts';
 import { addressOf, type MountedRoute, routesOf, watchApps } from '../support/mounted-routes.ts';
 
 const POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -152,6 +154,8 @@ describe('T25: every route', () => {
     const broken = createHttpApp({
       publicUrl: () => 'https://kb.example',
       issuersOf: () => Promise.reject(new Error('down')),
+      strangers: anyNumber,
+      clients: { of: () => '127.0.0.1' },
       isReady: () => Promise.reject(new Error('down')),
       admin: (await import('express')).Router(),
       pages: [],

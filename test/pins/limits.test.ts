@@ -59,6 +59,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/identity/jwt-claims.ts MAX_SECONDS',
   'src/identity/token-memory.ts RESYNC_GRACE_MS',
   'src/identity/token-memory.ts MAX_TENANT_DROPS',
+  'src/limits/strangers.ts QUIET_MS',
   'src/proxy/watch-lists.ts LOOK_MS',
   'src/upstream/echo.ts SOUGHT_LENGTH',
   'src/upstream/line-reader.ts HEAD_BYTES',
