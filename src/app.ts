@@ -215,7 +215,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const admin = createAdminRouter({
       adminKey: options.adminKey,
-      findAgentKey: createApiKeyVerifier(keys, clock).find,
+      findAgentKey: (text) => createApiKeyVerifier(keys, clock).find(text),
       ...counted,
       tenants,
       issuers,
