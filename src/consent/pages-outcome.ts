@@ -3,6 +3,11 @@ import type { Content } from './answer.ts';
 import { html } from './html.ts';
 import { isolated } from './layout.ts';
 
+const WAY_ON = {
+  again: 'Go back to your agent, or try again.',
+  anew: 'This link cannot be used again. To try once more, ask your agent for a new one; you can close this tab.',
+} as const;
+
 /** `connections` is the path of the page that lists what is connected; `problem` is what the server said to the new sign-in. */
 export function connectedPage(title: string, connections: string, problem?: string): Content {
   return {
@@ -55,16 +60,20 @@ export function deniedPage(title: string, again: string | undefined): Content {
   return {
     title: 'Not connected',
     body: html`<p>Access to ${isolated(title)} was not given, so nothing was kept.</p>
-<p>${again === undefined ? 'Go back to your agent. You can close this tab.' : 'Go back to your agent, or try again.'}</p>${tryAgain(again)}`,
+<p>${again === undefined ? WAY_ON.anew : WAY_ON.again}</p>${tryAgain(again)}`,
   };
 }
 
-/** `reason` is ours; what the other site wrote is shown nowhere (B165). */
+/**
+ * `again` is the link while it is good: in mode `link` a code that came back uses it up (T4). `reason` is ours; what
+ * the other site wrote is shown nowhere (B165).
+ */
 export function failedPage(title: string, reason: string, again: string | undefined): Content {
   return {
     title: 'Not connected',
     body: html`<p class="problem" role="alert">${reason}</p>
-<p>${isolated(title)} was not connected, and nothing was kept. Go back to your agent, or try again.</p>${tryAgain(again)}`,
+<p>${isolated(title)} was not connected, and nothing was kept.</p>
+<p>${again === undefined ? WAY_ON.anew : WAY_ON.again}</p>${tryAgain(again)}`,
   };
 }
 

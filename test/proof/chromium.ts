@@ -21,16 +21,21 @@ const PHOTOGRAPHS = fileURLToPath(new URL('../../test-output/pages/', import.met
 const STEP_MS = 10_000;
 const START_MS = 30_000;
 
+const TELL_VIOLATIONS = `addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
+  tellViolation(location.href, 'against the policy: ' + effectiveDirective + ' ' + blockedURI))`;
+
 export class Person {
   readonly page: Page;
   readonly #context: BrowserContext;
   readonly #complaints: { readonly url: string; readonly text: string }[] = [];
   readonly #visits: Request[] = [];
+  readonly #complain: (url: string, text: string) => void;
 
   constructor(context: BrowserContext, page: Page) {
     this.#context = context;
     this.page = page;
     const complain = (url: string, text: string): void => void this.#complaints.push({ url, text });
+    this.#complain = complain;
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complain(message.location().url, message.text());
     });
@@ -42,6 +47,12 @@ export class Person {
     page.on('request', (request) => {
       if (request.isNavigationRequest()) this.#visits.push(request);
     });
+  }
+
+  /** Once, before the first page: what a page's own policy keeps from happening is a complaint too. */
+  async hearViolations(): Promise<void> {
+    await this.page.exposeBinding('tellViolation', (_, url: string, text: string) => this.#complain(url, text));
+    await this.page.addInitScript(TELL_VIOLATIONS);
   }
 
   /** Addresses this browser went to, redirects and pages in frames among them, in order. */
@@ -118,6 +129,7 @@ export function usePeople(): People {
       context.setDefaultTimeout(STEP_MS);
       const person = new Person(context, await context.newPage());
       here.push(person);
+      await person.hearViolations();
       return person;
     },
   };

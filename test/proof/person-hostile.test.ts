@@ -8,8 +8,9 @@ import { type ScriptedAs, startScriptedAs } from '../support/sign-in/scripted-as
 import { linkFrom, withOauth } from '../support/sign-in/sign-in-scene.ts';
 import { listen } from '../support/upstreams/listener.ts';
 import type { JsonObject } from '../support/upstreams/message.ts';
-import { hasBrowser, NEEDS_BROWSER, type Person, usePeople } from './chromium.ts';
+import { hasBrowser, NEEDS_BROWSER, usePeople } from './chromium.ts';
 import { startFront } from './front.ts';
+import { harmIn } from './harm.ts';
 import { catchAuthorize } from './ways-in.ts';
 
 const front = await startFront();
@@ -48,23 +49,15 @@ async function siteWith(body: string): Promise<string> {
   return site.url;
 }
 
-/** `null` when nothing ran, nothing of the markup became part of the page, and no rule of it was broken. */
-async function harmIn(person: Person): Promise<unknown> {
-  const found = await person.evaluate(
-    `[globalThis.ran, document.querySelectorAll('script, img, svg, iframe, [onerror]').length].join()`,
-  );
-  // Pages with an error status are mentioned by the console anyway.
-  const complaints = person.complaintsAt(front.url).filter((text) => !text.startsWith('Failed to load resource'));
-  return found === ',0' && complaints.length === 0 ? null : { found, complaints };
-}
-
 describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
   it('the markup does run where a page takes it as it is', async () => {
     const eve = await people.somebody();
     await eve.open(await siteWith(MARKUP));
     await expect.poll(() => eve.evaluate('globalThis.ran')).toBe(1);
     expect(eve.complaintsAt(new URL(eve.page.url()).origin)).toContain('dialog: 1');
-    expect(await harmIn(eve)).not.toBeNull();
+    expect(await harmIn(eve)).toEqual(
+      expect.arrayContaining(['ran', 'a img', 'a script', 'img with onerror', 'dialog: 1']),
+    );
   });
 
   it('names of servers, tenants, people and scopes are shown as they are written, on every page that has them', async () => {
@@ -72,15 +65,16 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
     const ada = await people.somebody();
     await ada.open(link);
     for (const words of [`Connect ${MARKUP}`, SCOPE, PRINCIPAL]) await ada.sees(words);
+    expect(await harmIn(ada)).toEqual([]);
+    // Afterwards: what hides the caret for the photograph stays on the page.
     await ada.photograph('hostile-names');
-    expect(await harmIn(ada)).toBeNull();
     await ada.press('Go on to');
     await ada.sees(`${MARKUP} is ready to use`);
-    expect(await harmIn(ada)).toBeNull();
+    expect(await harmIn(ada)).toEqual([]);
     for (const path of ['/connections', '/connect']) {
       await ada.open(`${front.url}${path}`);
       await ada.sees(`Signed in as ${PRINCIPAL} in ${MARKUP}`);
-      expect(await harmIn(ada), path).toBeNull();
+      expect(await harmIn(ada), path).toEqual([]);
     }
     await ada.open(`${front.url}/connections`);
     await ada.press(`Disconnect ${MARKUP}`);
@@ -104,7 +98,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
       await ada.open(await anotherLink());
       await ada.press('Go on to');
       await ada.sees('Not connected');
-      expect(await harmIn(ada), `way ${number}`).toBeNull();
+      expect(await harmIn(ada), `way ${number}`).toEqual([]);
       expect(await ada.reads(), `way ${number}`).not.toContain('Call us');
     }
     await ada.photograph('hostile-answer');
@@ -125,7 +119,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
       `/oauth/callback/x?error=${bad}`,
     ]) {
       expect((await eve.open(`${front.url}${path}`)).status(), path).toBeGreaterThanOrEqual(400);
-      expect(await harmIn(eve), path).toBeNull();
+      expect(await harmIn(eve), path).toEqual([]);
       expect(await eve.reads(), path).not.toContain('onerror');
     }
   });
@@ -139,7 +133,7 @@ describe.skipIf(!hasBrowser)(NEEDS_BROWSER, { timeout: 60_000 }, () => {
       await ada.open(link);
       await ada.sees('This sign-in is not available');
       expect(await ada.page.getByRole('button').count()).toBe(0);
-      expect(await harmIn(ada)).toBeNull();
+      expect(await harmIn(ada)).toEqual([]);
     },
   );
 
