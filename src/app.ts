@@ -55,6 +55,7 @@ import { openChangeFeed } from './store/change-feed.ts';
 import { createDataKeyStore } from './store/data-keys.ts';
 import { openDatabase } from './store/database.ts';
 import { createIssuerStore } from './store/issuers.ts';
+import { requireRowSecurity } from './store/row-security.ts';
 import { createServerStore } from './store/servers.ts';
 import { createTenantStore } from './store/tenants.ts';
 
@@ -75,6 +76,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     // What is remembered
     const database = openDatabase({ url: options.databaseUrl, maxConnections: DATABASE_CONNECTIONS, clock, logger });
     life.onClose('database', () => database.close());
+    await requireRowSecurity(database);
     const changes = await openChangeFeed(options.databaseUrl, clock, logger);
     life.onClose('change feed', () => changes.close());
     const announce = (change: Change): void => changes.announce(change);

@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { Clock } from '../shared/clock.ts';
 import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
+import { asAppRole } from './app-role.ts';
 import type { Scope } from './scope.ts';
 import { createSession, type Queryable, rethrow, type Session } from './session.ts';
 import { askOnce, transact } from './transaction.ts';
@@ -38,7 +39,7 @@ export interface DatabaseOptions {
 export function openDatabase({ url, maxConnections, clock, logger }: DatabaseOptions): Database {
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: asAppRole(url),
     max: maxConnections,
     application_name: 'keybearer',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -3,6 +3,7 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Clock } from '../shared/clock.ts';
+import { asAppRole } from './app-role.ts';
 
 const CHANNEL = 'keybearer';
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -20,7 +21,7 @@ export interface Listening {
 export async function listen(url: string, clock: Clock, onNotice: (payload: string) => void): Promise<Listening> {
   const socket = new Socket();
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: asAppRole(url),
     application_name: 'keybearer listen',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,

@@ -51,6 +51,7 @@ describe('migrate', () => {
       '0004_notices',
       '0005_grants',
       '0006_browser_sessions',
+      '0007_row_level_security',
     ]);
     // B264: what took the lock has given it back.
     expect(await advisoryLocks()).toEqual([]);
