@@ -23,9 +23,10 @@ import { Lifecycle } from './shared/lifecycle.ts';
 import { createLogger, describeError, type Logger } from './shared/logger.ts';
 import type { Secret } from './shared/secret.ts';
 import { createAgentKeyStore } from './store/agent-keys.ts';
-import { openDatabase } from './store/database.ts';
+import { type Database, openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded.ts';
 import { migrate } from './store/migrate.ts';
+import { requireRowSecurity } from './store/row-security.ts';
 import { createTenantStore } from './store/tenants.ts';
 import { tryPort } from './try-port.ts';
 import { welcomeText } from './welcome.ts';
@@ -54,6 +55,7 @@ async function prepare(
   }
   try {
     await migrate(databaseUrl, logger);
+    await withDatabase(databaseUrl, logger, requireRowSecurity);
   } catch (error) {
     throw new StartError(
       `The database cannot be used: ${error instanceof Error ? error.message : 'unknown error'}. See DATABASE_URL.`,
@@ -73,34 +75,23 @@ async function openMasterKeys({ vault, dataDir }: Config, life: Lifecycle, logge
   return keys;
 }
 
-async function makeFirstKey(url: string, logger: Logger): Promise<Secret | undefined> {
+/** One connection, for what the start has to know or to make. */
+async function withDatabase<T>(url: string, logger: Logger, work: (database: Database) => Promise<T>): Promise<T> {
   const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
   try {
-    await ensureTenant(createTenantStore(database), DEFAULT_TENANT);
-    return await firstAgentKey(createAgentKeyStore(database), DEFAULT_TENANT, systemClock);
+    return await work(database);
   } finally {
     await database.close();
   }
 }
 
-/** The tenant that the operator's file names is made when it is not there. */
-async function ensureFileTenant(url: string, file: OperatorFile | undefined, logger: Logger): Promise<void> {
-  if (file === undefined) return;
-  const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
-  try {
-    await ensureTenant(createTenantStore(database), file.tenant);
-  } finally {
-    await database.close();
-  }
+async function makeFirstKey(database: Database): Promise<Secret | undefined> {
+  await ensureTenant(createTenantStore(database), DEFAULT_TENANT);
+  return firstAgentKey(createAgentKeyStore(database), DEFAULT_TENANT, systemClock);
 }
 
-async function warnOfLinks(url: string, logger: Logger): Promise<void> {
-  const database = openDatabase({ url, maxConnections: 1, clock: systemClock, logger });
-  try {
-    if (!(await hasLinkTenant(createTenantStore(database)))) return;
-  } finally {
-    await database.close();
-  }
+async function warnOfLinks(database: Database, logger: Logger): Promise<void> {
+  if (!(await hasLinkTenant(createTenantStore(database)))) return;
   logger.warn(LINK_ALONE_REFUSED);
   process.stderr.write(`${LINK_ALONE_REFUSED}\n`);
 }
@@ -134,7 +125,10 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
     file = watch.first.file;
   }
   const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger);
-  await ensureFileTenant(databaseUrl, file, logger);
+  // The tenant that the operator's file names is made when it is not there.
+  const fileTenant = file?.tenant;
+  if (fileTenant !== undefined)
+    await withDatabase(databaseUrl, logger, (database) => ensureTenant(createTenantStore(database), fileTenant));
   const app = await startApp({
     version,
     databaseUrl,
@@ -154,12 +148,12 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
   running.app = app;
   life.onClose('app', () => app.stop());
   // Last, so that a key is never made and then not shown.
-  const agentKey = isEmbedded ? await makeFirstKey(databaseUrl, logger) : undefined;
+  const agentKey = isEmbedded ? await withDatabase(databaseUrl, logger, makeFirstKey) : undefined;
   logger.info({ url: app.url, publicUrl: app.publicUrl, version }, 'ready');
   process.stderr.write(
     `\n${welcomeText({ publicUrl: app.publicUrl, adminKeyFile: config.admin.key === undefined ? `${config.dataDir}/admin.key` : undefined, adminKey: adminKey.reveal(), agentKey: agentKey?.reveal() })}\n`,
   );
-  if (!app.linkSignInAllowed) await warnOfLinks(databaseUrl, logger);
+  if (!app.linkSignInAllowed) await withDatabase(databaseUrl, logger, (database) => warnOfLinks(database, logger));
 }
 
 /** First signal: stop in order. Second: end at once. */

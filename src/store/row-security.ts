@@ -19,35 +19,35 @@ interface TableRow {
   readonly is_readable: boolean;
 }
 
-const MANUAL = 'See docs/reference/database-roles.md';
+const MANUAL = 'docs/reference/database-roles.md';
 
 /** Rejects with one sentence for the first thing that is wrong, and what to do about it. */
 export async function requireRowSecurity(database: Database): Promise<void> {
   await database.within({ kind: 'operator' }).transaction(async (catalogue) => {
     const fault = (await roleFault(catalogue)) ?? (await tableFault(catalogue));
-    if (fault !== undefined) throw new Error(`${fault}. ${MANUAL}`);
+    if (fault !== undefined) throw new Error(`${fault} (${MANUAL})`);
   });
 }
 
 async function roleFault(catalogue: Queryable): Promise<string | undefined> {
   const [row] = await catalogue.query<RoleRow>(
-    `SELECT rolname AS role, rolsuper AS is_superuser, rolbypassrls AS bypasses, ARRAY(
-       SELECT stronger.rolname::text FROM pg_roles AS stronger
+    `SELECT quote_ident(rolname) AS role, rolsuper AS is_superuser, rolbypassrls AS bypasses, ARRAY(
+       SELECT quote_ident(stronger.rolname) FROM pg_roles AS stronger
        WHERE (stronger.rolsuper OR stronger.rolbypassrls) AND pg_has_role(stronger.oid, 'MEMBER')
      ) AS may_become FROM pg_roles WHERE rolname = current_user`,
   );
   if (row === undefined) return 'The role of the database connection cannot be seen in pg_roles';
   const { role, is_superuser, bypasses, may_become } = row;
-  if (is_superuser) return `The database role "${role}" is a superuser: run ALTER ROLE ${role} NOSUPERUSER`;
-  if (bypasses) return `The database role "${role}" bypasses row-level security: run ALTER ROLE ${role} NOBYPASSRLS`;
+  if (is_superuser) return `The database role ${role} is a superuser: run ALTER ROLE ${role} NOSUPERUSER`;
+  if (bypasses) return `The database role ${role} bypasses row-level security: run ALTER ROLE ${role} NOBYPASSRLS`;
   const [stronger] = may_become;
   if (stronger === undefined) return undefined;
-  return `The database role "${role}" may become "${stronger}", which no policy binds: run REVOKE ${stronger} FROM ${role}`;
+  return `The database role ${role} may become ${stronger}, which no policy binds: run REVOKE ${stronger} FROM ${role}`;
 }
 
 async function tableFault(catalogue: Queryable): Promise<string | undefined> {
   const tables = await catalogue.query<TableRow>(
-    `SELECT relname AS name, pg_has_role(relowner, 'MEMBER') AS is_owned, relrowsecurity AND relforcerowsecurity AS is_forced,
+    `SELECT quote_ident(relname) AS name, pg_has_role(relowner, 'MEMBER') AS is_owned, relrowsecurity AND relforcerowsecurity AS is_forced,
        relname IN ('tenants', 'service_keys') OR EXISTS (
          SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'tenant_id' AND NOT attisdropped
        ) AS is_ours,
@@ -63,15 +63,15 @@ async function tableFault(catalogue: Queryable): Promise<string | undefined> {
     return 'The tables are not there, or not in the search path: run "keybearer migrate"';
   const owned = tables.find(({ is_owned }) => is_owned);
   if (owned !== undefined)
-    return `The service's role owns the table "${owned.name}", so it could lift its policies: give the table to another owner`;
+    return `The service's role owns the table ${owned.name}, so it could lift its policies: give the table to another owner`;
   const ours = tables.filter(({ is_ours }) => is_ours);
   const unforced = ours.find(({ is_forced }) => !is_forced);
   if (unforced !== undefined)
-    return `Row-level security is not forced on the table "${unforced.name}": run ALTER TABLE ${unforced.name} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`;
+    return `Row-level security is not forced on the table ${unforced.name}: run ALTER TABLE ${unforced.name} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`;
   const open = ours.find(({ has_policy }) => !has_policy);
-  if (open !== undefined) return `The table "${open.name}" has no policy: make those of migrations/ again`;
+  if (open !== undefined) return `The table ${open.name} has no policy: make those of migrations/ again`;
   const closed = ours.find(({ is_readable }) => !is_readable);
   if (closed !== undefined)
-    return `The service's role may not read the table "${closed.name}": make the GRANTs of migrations/ again`;
+    return `The service's role may not read the table ${closed.name}: make the GRANTs of migrations/ again`;
   return undefined;
 }

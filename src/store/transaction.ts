@@ -32,14 +32,19 @@ export async function transact<T>(
   scope: Scope,
   work: (transaction: Queryable) => Promise<T>,
 ): Promise<T> {
+  // Not waited for: it goes out together with the first statement.
+  const begun = Promise.all([session.query(beginOf(scope)), session.query(SET, settingOf(scope))]);
+  begun.catch(() => undefined);
   try {
-    await Promise.all([session.query(beginOf(scope)), session.query(SET, settingOf(scope))]);
     const result = await work({ query: (text, values) => session.query(text, values) });
+    await begun;
     await session.query('COMMIT');
     return result;
   } catch (error) {
     // When this fails too, the session is marked broken and the server rolls back by itself.
     await session.query('ROLLBACK').catch(() => undefined);
+    // What went wrong first is what is told.
+    await begun;
     throw error;
   }
 }
