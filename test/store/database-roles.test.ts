@@ -74,11 +74,7 @@ async function open<T>(url: string, work: (database: Database, clock: FakeClock)
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'no error');
 
-const refusal = async (url: string): Promise<string> =>
-  open(url, requireRowSecurity).then(
-    () => 'served',
-    messageOf,
-  );
+const refusal = async (url: string): Promise<string> => open(url, requireRowSecurity).then(() => 'served', messageOf);
 
 const dropAppRole = async (): Promise<void> => {
   await admin.query('DROP ROLE IF EXISTS keybearer_app');
