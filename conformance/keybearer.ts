@@ -42,7 +42,7 @@ export async function startKeybearer(
     masterKeys: createStaticKeyProvider([randomBytes(32).toString('base64')]),
     adminKey: new Secret(adminKey),
     // The suite's servers are all at http://localhost.
-    egress: { allow: ['localhost', '127.0.0.1', '::1'], allowHttp: true },
+    egress: { allow: ['localhost', '127.0.0.1', '::1'], allowHttp: true, ports: [443, 8443], nat64: false },
     limits: {
       idleTimeoutMs: 60_000,
       listDeadlineMs: 5_000,

@@ -1,10 +1,17 @@
 // The part of the parts list that leaves the process: the one way out, and the links over it.
+import { networkInterfaces } from 'node:os';
 import type { AppOptions } from './app-options.ts';
+import type { AddressRule } from './catalog/address-rule.ts';
 import type { Dial } from './connection/connection.ts';
 import type { Lifecycle } from './shared/lifecycle.ts';
 import { createDial } from './upstream/dial.ts';
+import { createAddressRule } from './upstream/egress/address-rule.ts';
+import type { Denial } from './upstream/egress/connector.ts';
+import { createNetDial } from './upstream/egress/dial.ts';
 import { openDoor } from './upstream/egress/dispatcher.ts';
 import { createDoorFetch } from './upstream/egress/door-fetch.ts';
+import { createPolicy } from './upstream/egress/policy.ts';
+import { createResolve } from './upstream/egress/resolve.ts';
 import { createEraMemory } from './upstream/era-probe.ts';
 import { fetchJson } from './upstream/fetch-json.ts';
 import { createHttpDial } from './upstream/http-dial.ts';
@@ -12,7 +19,6 @@ import { createSseDial } from './upstream/sse-link.ts';
 import { createStdioDial } from './upstream/stdio-dial.ts';
 import { endLeftovers } from './upstream/stdio-leftovers.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
 const SOCKETS_PER_ORIGIN = 256;
 
 export interface Links {
@@ -20,28 +26,46 @@ export interface Links {
   /** For libraries that want one. */
   readonly fetch: ReturnType<typeof createDoorFetch>;
   readonly fetchJson: (url: string, signal: AbortSignal) => Promise<unknown>;
+  /** What the guard says of an address before anything is sent there. */
+  readonly addressRule: AddressRule;
 }
 
-export function createLinks(
-  options: Pick<AppOptions, 'clock' | 'logger' | 'parentEnv' | 'version' | 'dataDir' | 'commandUser' | 'limits'>,
-  life: Lifecycle,
-): Links {
-  const { clock, logger, parentEnv, version, dataDir } = options;
+export interface LinksOptions
+  extends Pick<
+    AppOptions,
+    'clock' | 'logger' | 'parentEnv' | 'version' | 'egress' | 'network' | 'dataDir' | 'commandUser' | 'limits'
+  > {
+  readonly publicUrl: () => string;
+}
+
+export function createLinks(options: LinksOptions, life: Lifecycle): Links {
+  const { clock, logger, parentEnv, version, dataDir, publicUrl } = options;
   const client = { name: 'keybearer', version };
   // Beside everything else: nobody has to wait for it.
   const leftovers = dataDir === undefined ? undefined : endLeftovers(dataDir, clock, logger);
   life.onClose('what was left behind', () => leftovers);
-  const rules = { connectTimeoutMs: CONNECT_TIMEOUT_MS, allow: () => undefined };
+  const policy = createPolicy(options.egress, { selfHosts: () => hostsOf(publicUrl()) });
+  const rules = {
+    policy,
+    resolve: options.network?.resolve ?? createResolve(clock),
+    dial: options.network?.dial ?? createNetDial(clock),
+    ca: options.network?.ca,
+    ownAddresses,
+    // The address is for us alone: an agent that learnt it could map the network with names of its own.
+    onDenied: ({ host, port, error }: Denial) =>
+      logger.warn({ host, port, reason: error.reason, detail: causeOf(error) }, 'an address was refused'),
+    clock,
+  };
   const dispatcher = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
   life.onClose('door', () => dispatcher.destroy());
   // A stream keeps its socket: as many as there are connections that listen, and none of them a call's.
   const streams = openDoor({ ...rules, socketsPerOrigin: null });
   life.onClose('door for streams', () => streams.destroy());
-  const door = { dispatcher, streams, clock };
+  const door = { dispatcher, streams, policy, clock };
   return {
     dial: createDial({
       http: createHttpDial({ door, eras: createEraMemory(clock), client }),
-      sse: createSseDial({ clock, logger, client, fetch: createDoorFetch(streams) }),
+      sse: createSseDial({ clock, logger, client, policy, fetch: createDoorFetch(streams) }),
       stdio: createStdioDial({
         clock,
         logger,
@@ -54,5 +78,15 @@ export function createLinks(
     }),
     fetch: createDoorFetch(dispatcher),
     fetchJson: (url, signal) => fetchJson(door, url, signal),
+    addressRule: createAddressRule(policy),
   };
 }
+
+const hostsOf = (url: string): readonly string[] => (URL.canParse(url) ? [new URL(url).hostname] : []);
+
+/** Read anew: interfaces come and go. */
+function ownAddresses(): ReadonlySet<string> {
+  return new Set(Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []));
+}
+
+const causeOf = ({ cause }: Error): string | undefined => (cause instanceof Error ? cause.message : undefined);

@@ -6,6 +6,7 @@ import type { Clock } from './shared/clock.ts';
 import type { TenantId } from './shared/id.ts';
 import type { Logger } from './shared/logger.ts';
 import type { Secret } from './shared/secret.ts';
+import type { ConnectorDeps } from './upstream/egress/connector.ts';
 
 export interface AppOptions {
   readonly version: string;
@@ -14,6 +15,8 @@ export interface AppOptions {
   readonly masterKeys: KeyProvider;
   readonly adminKey: Secret;
   readonly egress: Config['egress'];
+  /** Stands in for the network in tests of the address guard. */
+  readonly network?: Partial<Pick<ConnectorDeps, 'resolve' | 'dial' | 'ca'>>;
   readonly limits: Config['limits'];
   readonly allowLinkSignIn: boolean;
   /** The operator's file as last read well; `App.refresh` says that it changed. */

@@ -20,8 +20,8 @@ import { createPages } from './app-pages.ts';
 import { createCatalog, type HasCredential } from './catalog/catalog.ts';
 import { createDiscovery } from './catalog/discovery.ts';
 import { findFirstTools } from './catalog/first-tools.ts';
-import { createHttpRule, isLoopbackHost } from './catalog/http-rule.ts';
 import { createLoadServers } from './catalog/load-servers.ts';
+import { isLoopbackHost } from './catalog/loopback-host.ts';
 import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
 import { retireOutdated } from './connection/retire-outdated.ts';
@@ -87,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const masterKeys = boundKeyProvider(options.masterKeys, clock);
     const vault = createVault({ masterKeys, dataKeys: createDataKeyStore(database) });
 
-    const { dial, fetch, fetchJson } = createLinks(options, life);
+    const { dial, fetch, fetchJson, addressRule } = createLinks({ ...options, publicUrl: publicUrlNow }, life);
 
     // Who is asking, what is there, with whose key, over which wire
     const fair = createFairness(options, tenants, changes, life);
@@ -106,13 +106,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     life.onClose('authenticator', () => authenticator.close());
     const secretsOf = createDefinitionSecrets(vault);
-    const mayUseHttp = createHttpRule(options.egress);
     const loadServers = createLoadServers({
       store: servers,
       secretsOf,
       gatedDefault: async (tenantId) => (await tenants.find(tenantId))?.gatedDefault,
       file: options.operatorFile,
-      defaults: { defaultIdleTimeoutMs: limits.idleTimeoutMs, mayUseHttp },
+      defaults: { defaultIdleTimeoutMs: limits.idleTimeoutMs, addressRule },
       logger,
     });
     const registry = createRegistry({ loadServers, catalogs: createCatalogStore(database), changes, clock, logger });
@@ -124,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       vault,
       masterKeys,
       fetch,
-      mayUseHttp,
+      mayUseHttp: (url) => addressRule(url) === undefined,
       registry,
       subjectTokenOf: (tenantId, principalId) => authenticator.subjectTokenOf(tenantId, principalId),
       publicUrl: publicUrlNow,
@@ -224,7 +223,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       keys,
       servers,
       directory: createDirectory(registry, catalog),
-      definitions: { secretsOf, mayUseHttp },
+      definitions: { secretsOf, addressRule },
       credentials,
       keeper,
       redirectUri: credentialParts.redirectUri,

@@ -65,6 +65,12 @@ export function parseHostAndPort(value: string): string | undefined {
   return (port === undefined ? host : `${host}:${port}`).toLowerCase();
 }
 
+/** As text without leading zeros. */
+export function parsePort(value: string): string | undefined {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+  return port >= 1 && port <= 65_535 ? String(port) : undefined;
+}
+
 export function parseCidr(value: string): string | undefined {
   const [, address = '', length] = /^([^/]+)\/(\d{1,3})$/.exec(value) ?? [];
   const family = isIP(address);

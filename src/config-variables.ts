@@ -56,6 +56,16 @@ export const CONFIG_VARIABLES: readonly ConfigVariable[] = [
     meaning: 'Let http: URLs be used for hosts of the list above.',
   },
   {
+    name: 'KEYBEARER_EGRESS_PORTS',
+    default: '443,8443',
+    meaning: 'Comma list of ports that may be reached at hosts that are not in the list above.',
+  },
+  {
+    name: 'KEYBEARER_EGRESS_TRANSLATION',
+    default: 'false',
+    meaning: 'This host reaches IPv4 through NAT64 (64:ff9b::/96): let such addresses be used.',
+  },
+  {
     name: 'KEYBEARER_ALLOWED_HOSTS',
     default: undefined,
     otherwise: "the public URL's and loopback",

@@ -13,6 +13,7 @@ import {
   parseHostAndPort,
   parseMasterKeys,
   parseOrigin,
+  parsePort,
   parsePublicUrl,
   parseTrustProxy,
   text,
@@ -43,7 +44,12 @@ export interface Config {
   readonly operatorFile: string | undefined;
   /** Undefined: commands run as the user of the proxy. */
   readonly commandUser: CommandUser | undefined;
-  readonly egress: { readonly allow: readonly string[]; readonly allowHttp: boolean };
+  readonly egress: {
+    readonly allow: readonly string[];
+    readonly allowHttp: boolean;
+    readonly ports: readonly number[];
+    readonly nat64: boolean;
+  };
   readonly limits: {
     readonly idleTimeoutMs: number;
     readonly listDeadlineMs: number;
@@ -100,7 +106,12 @@ export function parseConfig(env: Environment): Config {
     vault: { masterKeys: vault.KEYBEARER_MASTER_KEY },
     admin: { key: vault.KEYBEARER_ADMIN_KEY },
     operatorFile: rest.KEYBEARER_CONFIG,
-    egress: { allow: egress.KEYBEARER_EGRESS_ALLOW ?? [], allowHttp: egress.KEYBEARER_EGRESS_ALLOW_HTTP },
+    egress: {
+      allow: egress.KEYBEARER_EGRESS_ALLOW ?? [],
+      allowHttp: egress.KEYBEARER_EGRESS_ALLOW_HTTP,
+      ports: egress.KEYBEARER_EGRESS_PORTS.map(Number),
+      nat64: egress.KEYBEARER_EGRESS_TRANSLATION,
+    },
     limits: {
       idleTimeoutMs: limits.KEYBEARER_IDLE_TIMEOUT_MS,
       listDeadlineMs: limits.KEYBEARER_LIST_DEADLINE_MS,
@@ -175,6 +186,8 @@ const egressArea = z.object({
     (item) => parseCidr(item) ?? parseHostAndPort(item),
   ).optional(),
   KEYBEARER_EGRESS_ALLOW_HTTP: flag(),
+  KEYBEARER_EGRESS_PORTS: list('must be a comma list of ports from 1 to 65535', parsePort),
+  KEYBEARER_EGRESS_TRANSLATION: flag(),
 });
 
 const limitsArea = z.object({

@@ -31,7 +31,7 @@ describe('parseConfig', () => {
       vault: { masterKeys: undefined },
       admin: { key: undefined },
       operatorFile: undefined,
-      egress: { allow: [], allowHttp: false },
+      egress: { allow: [], allowHttp: false, ports: [443, 8443], nat64: false },
       limits: {
         idleTimeoutMs: 300_000,
         listDeadlineMs: 5000,
@@ -72,6 +72,8 @@ describe('parseConfig', () => {
       KEYBEARER_MAX_COMMANDS_PER_TENANT: '2',
       KEYBEARER_COMMAND_USER: '1001:1002',
       KEYBEARER_WORKERS: '1',
+      KEYBEARER_EGRESS_PORTS: '443, 09443',
+      KEYBEARER_EGRESS_TRANSLATION: '1',
       LOG_LEVEL: 'debug',
       UNRELATED: 'x',
     });
@@ -89,6 +91,8 @@ describe('parseConfig', () => {
     expect(config.egress).toEqual({
       allow: ['mcp.internal', 'mcp.internal:3000', '10.0.0.0/8', '[fd00::1]:443', 'fd00::/8', '127.0.0.1', '[::1]'],
       allowHttp: true,
+      ports: [443, 9443],
+      nat64: true,
     });
     expect(config.limits).toEqual({
       idleTimeoutMs: 200,

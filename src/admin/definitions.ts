@@ -40,7 +40,7 @@ export async function prepareDefinition(
 }
 
 function checked(
-  { mayUseHttp }: DefinitionRules,
+  { addressRule }: DefinitionRules,
   { tenantId, name }: Registration,
   definition: unknown,
 ): UpstreamServer {
@@ -54,7 +54,7 @@ function checked(
     enabled: true,
     source: 'table',
     definition,
-    mayUseHttp,
+    addressRule,
   });
   if (!result.ok) throw invalid(result.problems);
   return result.server;

@@ -5,7 +5,7 @@ import type { Issuer } from '../identity/tenant-store.ts';
 import { line, orNull, parseBody, safeUrl } from './body.ts';
 import { pageOf, readPage } from './page.ts';
 import type { AdminDeps } from './ports.ts';
-import { AdminProblem, conflict, invalidAt, notFound } from './problem.ts';
+import { AdminProblem, conflict, invalidAt, notFound, requireAddress } from './problem.ts';
 import { type AdminRoute, type Answer, done, ok, type TenantRequest } from './route.ts';
 
 const DEFAULT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
@@ -37,7 +37,7 @@ const issuerSchema = z.strictObject({
     .default([...DEFAULT_ALGORITHMS]),
 });
 
-type Deps = Pick<AdminDeps, 'issuers'>;
+type Deps = Pick<AdminDeps, 'issuers' | 'definitions'>;
 
 export function issuerRoutes(deps: Deps): readonly AdminRoute[] {
   const path = '/tenants/{tenant}/issuers';
@@ -55,11 +55,16 @@ async function listIssuers({ issuers }: Deps, { tenant, query }: TenantRequest):
   return ok({ ...page, items: page.items.map(toView) });
 }
 
-async function putIssuer({ issuers }: Deps, { tenant, body }: TenantRequest, status: number): Promise<Answer> {
+async function putIssuer(
+  { issuers, definitions }: Deps,
+  { tenant, body }: TenantRequest,
+  status: number,
+): Promise<Answer> {
   const registration = parseBody(issuerSchema, body);
   if ((registration.jwksUri === undefined) === (registration.jwks === undefined)) {
     throw invalidAt('$.jwksUri', 'exactly one of "jwksUri" and "jwks" is needed');
   }
+  if (registration.jwksUri !== undefined) requireAddress(definitions.addressRule, '$.jwksUri', registration.jwksUri);
   const issuer: Issuer = { ...registration, tenantId: tenant.id };
   await requireTellable(issuers, issuer);
   await issuers.put(issuer);

@@ -1,4 +1,5 @@
 // What the admin API needs from the rest; app.ts fills it in.
+import type { AddressRule } from '../catalog/address-rule.ts';
 import type { Open, Seal } from '../catalog/sealed-definition.ts';
 import type { ServerStatus } from '../catalog/server-status.ts';
 import type { ServerStore } from '../catalog/server-store.ts';
@@ -60,7 +61,7 @@ export interface LiveConnections {
 /** How definitions of this installation are checked and their secrets kept. */
 export interface DefinitionRules {
   readonly secretsOf: (tenantId: TenantId, serverName: string) => { readonly seal: Seal; readonly open: Open };
-  readonly mayUseHttp: (url: string) => boolean;
+  readonly addressRule: AddressRule;
 }
 
 export interface AdminDeps {

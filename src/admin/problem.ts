@@ -1,4 +1,5 @@
 // What the admin API says when it refuses: one class here, one problem document on the wire (RFC 9457).
+import type { AddressRule } from '../catalog/address-rule.ts';
 import type { Problem } from '../catalog/upstream-server.ts';
 import { type ErrorCode, ProxyError } from '../shared/errors.ts';
 
@@ -57,6 +58,12 @@ const TITLES: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 };
 
+/** Throws a 422 for an address that may not be asked. */
+export function requireAddress(rule: AddressRule, path: string, url: string): void {
+  const problem = rule(url);
+  if (problem !== undefined) throw invalidAt(path, problem);
+}
+
 export function toDocument({ status, message, problems }: AdminProblem): ProblemDocument {
   const document = { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail: message } as const;
   return problems.length === 0 ? document : { ...document, problems };
@@ -74,6 +81,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   rate_limited: 429,
   overloaded: 503,
   stopping: 503,
+  egress_denied: 502,
   upstream_unavailable: 502,
   upstream_timeout: 504,
   upstream_protocol: 502,

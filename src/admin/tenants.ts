@@ -6,9 +6,9 @@ import { line, parseBody } from './body.ts';
 import { limitsSchema } from './limits.ts';
 import { readPage, toPage } from './page.ts';
 import type { AdminDeps } from './ports.ts';
-import { type AdminProblem, conflict, forbidden, invalidAt, notFound, quoted } from './problem.ts';
+import { type AdminProblem, conflict, forbidden, invalidAt, notFound, quoted, requireAddress } from './problem.ts';
 import { type AdminRequest, type AdminRoute, type Answer, created, done, ok, type TenantRequest } from './route.ts';
-import { hasSecret, maskSignIn, sealSignIn, signInSchema, withoutSecret } from './sign-in.ts';
+import { hasSecret, maskSignIn, sealSignIn, signInSchema, type WantedSignIn, withoutSecret } from './sign-in.ts';
 
 const settings = {
   name: line(200).optional(),
@@ -23,7 +23,7 @@ const settings = {
 const newTenantSchema = z.strictObject({ id: z.string(), ...settings });
 const changeSchema = z.strictObject(settings);
 
-type Deps = Pick<AdminDeps, 'tenants' | 'vault'>;
+type Deps = Pick<AdminDeps, 'tenants' | 'vault' | 'definitions'>;
 
 export function tenantRoutes(deps: Deps): readonly AdminRoute[] {
   const { tenants } = deps;
@@ -51,7 +51,7 @@ async function listTenants({ tenants }: Deps, { query }: AdminRequest): Promise<
   return ok(toPage(items.map(toView), next));
 }
 
-async function createTenant({ tenants, vault }: Deps, { body }: AdminRequest): Promise<Answer> {
+async function createTenant({ tenants, vault, definitions }: Deps, { body }: AdminRequest): Promise<Answer> {
   const {
     id: text,
     name,
@@ -60,6 +60,7 @@ async function createTenant({ tenants, vault }: Deps, { body }: AdminRequest): P
     limits = {},
   } = parseBody(newTenantSchema, body);
   const id = requireTenantId(text);
+  requireSignInAddress(definitions, signIn);
   // A tenant is there before it has a key to seal with; until then its sign-in has no secret, and so opens nothing.
   const tenant = await tenants.create({ id, name: name ?? text, signIn: withoutSecret(signIn), gatedDefault, limits });
   if (tenant === undefined) throw conflict('A tenant with this id exists already.');
@@ -69,8 +70,12 @@ async function createTenant({ tenants, vault }: Deps, { body }: AdminRequest): P
   return created(toView(sealed));
 }
 
-async function changeTenant({ tenants, vault }: Deps, { admin, tenant, body }: TenantRequest): Promise<Answer> {
+async function changeTenant(
+  { tenants, vault, definitions }: Deps,
+  { admin, tenant, body }: TenantRequest,
+): Promise<Answer> {
   const { name, signIn, gatedDefault, limits } = parseBody(changeSchema, body);
+  requireSignInAddress(definitions, signIn);
   if (limits !== undefined && admin.kind !== 'operator')
     throw forbidden("Only the operator changes a tenant's limits.");
   const changed = await tenants.update(tenant.id, {
@@ -84,6 +89,11 @@ async function changeTenant({ tenants, vault }: Deps, { admin, tenant, body }: T
 }
 
 const noTenant = (id: string): AdminProblem => notFound(`tenant ${quoted(id)}`);
+
+/** Where we ask who somebody is; a browser is sent to the product's page, and both are at one address. */
+function requireSignInAddress({ addressRule }: Deps['definitions'], signIn: WantedSignIn | undefined): void {
+  if (signIn?.mode === 'oidc') requireAddress(addressRule, '$.signIn.issuer', signIn.issuer);
+}
 
 function requireTenantId(text: string): TenantId {
   const id = parseTenantId(text);

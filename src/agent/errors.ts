@@ -26,6 +26,7 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   rate_limited: { http: 429, rpc: 429, inCall: 'result', carrier: 200 },
   overloaded: { http: 503, rpc: 503, inCall: 'error', carrier: 503 },
   stopping: { http: 503, rpc: 503, inCall: 'error', carrier: 503 },
+  egress_denied: { http: 502, rpc: -32603, inCall: 'result', carrier: 200 },
   upstream_unavailable: { http: 502, rpc: -32603, inCall: 'result', carrier: 200 },
   upstream_timeout: { http: 504, rpc: -32603, inCall: 'result', carrier: 200 },
   upstream_protocol: { http: 502, rpc: -32603, inCall: 'result', carrier: 200 },

@@ -1,6 +1,7 @@
 // The part of a definition that says whose key is sent, of which kind, and where in the request it stands.
 import { AUTHORIZATION_PARAMS } from '../shared/authorization-params.ts';
 import { Secret } from '../shared/secret.ts';
+import type { AddressRule } from './address-rule.ts';
 import {
   helpProblem,
   lineProblem,
@@ -44,7 +45,11 @@ const OAUTH_MEMBERS = [
 /** An override would undo PKCE, state or audience; the last two belong to the token request and the answer. */
 const OUR_PARAMS: ReadonlySet<string> = new Set([...AUTHORIZATION_PARAMS, 'client_secret', 'code']);
 
-export function readCredential(root: Shape, transport: TransportKind | undefined): CredentialSpec | undefined {
+export function readCredential(
+  root: Shape,
+  transport: TransportKind | undefined,
+  addressRule?: AddressRule,
+): CredentialSpec | undefined {
   const shape = root.member('credential');
   if (shape === undefined) return undefined;
   shape.refuseUnknown(MEMBERS, MEANT);
@@ -53,7 +58,7 @@ export function readCredential(root: Shape, transport: TransportKind | undefined
   const placement = transport === 'stdio' ? readEnvPlacement(shape, root) : readHeaderPlacement(shape, root, transport);
   const label = shape.text('label', lineProblem(100));
   const help = shape.text('help', helpProblem);
-  const oauth = readOauth(shape, kind);
+  const oauth = readOauth(shape, kind, addressRule);
   return kind === undefined ? undefined : { owner, kind, ...placement, label, help, ...oauth };
 }
 
@@ -93,7 +98,7 @@ function readEnvPlacement(shape: Shape, root: Shape): Placement {
 
 type OauthParts = Pick<CredentialSpec, 'oauth' | 'clientSecret' | 'initialAccessToken'>;
 
-function readOauth(shape: Shape, kind: Kind | undefined): OauthParts {
+function readOauth(shape: Shape, kind: Kind | undefined, addressRule: AddressRule | undefined): OauthParts {
   const oauth = shape.member('oauth');
   if (oauth === undefined) return { oauth: {}, clientSecret: undefined, initialAccessToken: undefined };
   if (kind === 'secret' && shape.has('oauth')) shape.refuse('oauth', 'does not go with kind "secret"');
@@ -105,7 +110,7 @@ function readOauth(shape: Shape, kind: Kind | undefined): OauthParts {
     oauth: withoutUndefined({
       scopes: oauth.texts('scopes', 100, scopeProblem),
       clientId: oauth.text('clientId', visibleTextProblem),
-      ...Object.fromEntries(OAUTH_URLS.map((name) => [name, oauth.text(name, oauthUrlProblem)])),
+      ...Object.fromEntries(OAUTH_URLS.map((name) => [name, oauth.text(name, urlRuleOf(name, addressRule))])),
       authorizationParams: readParams(oauth.member('authorizationParams')),
       resource: oauth.text('resource', urlProblem),
       allowMissingPkceMetadata: oauth.flag('allowMissingPkceMetadata'),
@@ -113,6 +118,12 @@ function readOauth(shape: Shape, kind: Kind | undefined): OauthParts {
     clientSecret: clientSecret === undefined ? undefined : new Secret(clientSecret),
     initialAccessToken: initialAccessToken === undefined ? undefined : new Secret(initialAccessToken),
   };
+}
+
+/** The authorization endpoint is opened by the person's browser, wherever that may be; the others by us. */
+function urlRuleOf(name: (typeof OAUTH_URLS)[number], addressRule: AddressRule | undefined): AddressRule {
+  if (addressRule === undefined || name === 'authorizationEndpoint') return oauthUrlProblem;
+  return (url) => urlProblem(url) ?? addressRule(url);
 }
 
 function readParams(shape: Shape | undefined): Readonly<Record<string, string>> | undefined {

@@ -1,6 +1,7 @@
 // The part of a definition that says where the server is and how it is reached.
 import { isAbsolute } from 'node:path';
 import { Secret } from '../shared/secret.ts';
+import type { AddressRule } from './address-rule.ts';
 import { argumentProblem, isLoopbackUrl, urlProblem } from './definition-rules.ts';
 import type { Shape } from './definition-shape.ts';
 import { envNameProblem, envValueProblem } from './env-name.ts';
@@ -33,8 +34,7 @@ export function readTransportKind(root: Shape): TransportKind | undefined {
 
 export interface TransportRules {
   readonly source: 'table' | 'file';
-  /** Whether a secret may go to this `http:` URL. */
-  readonly mayUseHttp: ((url: string) => boolean) | undefined;
+  readonly addressRule: AddressRule | undefined;
 }
 
 export function readTransport(root: Shape, kind: TransportKind, rules: TransportRules): Transport | undefined {
@@ -58,11 +58,17 @@ function readHttp(root: Shape, kind: 'http' | 'sse', rules: TransportRules): Htt
   const url = root.requiredText('url', urlProblem);
   const headers = readHeaders(root.member('headers'));
   if (url === undefined) return undefined;
-  const carriesSecret = root.has('credential') || headers.has('authorization');
-  if (carriesSecret && url.toLowerCase().startsWith('http:') && !(rules.mayUseHttp ?? isLoopbackUrl)(url)) {
-    root.refuse('url', 'must start with https:// because a credential is sent there');
-  }
+  const problem = (rules.addressRule ?? clearOnlyToLoopback(root, headers))(url);
+  if (problem !== undefined) root.refuse('url', problem);
   return { kind, url, headers };
+}
+
+function clearOnlyToLoopback(root: Shape, headers: ReadonlyMap<string, Secret>): AddressRule {
+  const carriesSecret = root.has('credential') || headers.has('authorization');
+  return (url) =>
+    carriesSecret && url.toLowerCase().startsWith('http:') && !isLoopbackUrl(url)
+      ? 'must start with https:// because a credential is sent there'
+      : undefined;
 }
 
 function readStdio(root: Shape, source: 'table' | 'file'): StdioTransport | undefined {

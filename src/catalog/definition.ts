@@ -1,5 +1,6 @@
 // Turns what an admin wrote into an UpstreamServer, or into the list of everything that is wrong with it.
 import type { ServerId, TenantId } from '../shared/id.ts';
+import type { AddressRule } from './address-rule.ts';
 import { readCredential } from './definition-credential.ts';
 import { lineProblem, patternProblem, pointerProblem, proseProblem, serverNameProblem } from './definition-rules.ts';
 import { Shape } from './definition-shape.ts';
@@ -17,8 +18,8 @@ export interface DefinitionInput {
   readonly definition: unknown;
   /** For definitions that do not say. */
   readonly defaultIdleTimeoutMs?: number;
-  /** Whether a credential may go to this `http:` URL; only loopback when left out. */
-  readonly mayUseHttp?: (url: string) => boolean;
+  /** Left out, only the form of addresses is looked at, and a credential may go to loopback in clear. */
+  readonly addressRule?: AddressRule;
 }
 
 export type DefinitionResult =
@@ -95,14 +96,14 @@ export function parseDefinition(input: DefinitionInput): DefinitionResult {
 function readServer(root: Shape, input: DefinitionInput): UpstreamServer | undefined {
   root.refuseUnknown(MEMBERS, MEANT);
   const kind = readTransportKind(root);
-  const rules = { source: input.source, mayUseHttp: input.mayUseHttp };
+  const rules = { source: input.source, addressRule: input.addressRule };
   const transport = kind === undefined ? undefined : readTransport(root, kind, rules);
   const rest = {
     enabled: readEnabled(root) && input.enabled,
     title: root.text('title', lineProblem(200)),
     description: root.text('description', proseProblem(4000)),
     prefix: root.text('prefix', serverNameProblem) ?? input.name,
-    credential: readCredential(root, kind),
+    credential: readCredential(root, kind, input.addressRule),
     only: root.texts('only', MAX_PATTERNS, patternProblem(128)),
     except: root.texts('except', MAX_PATTERNS, patternProblem(128)) ?? [],
     resourcesOnly: readOnlyList(root, 'resources'),

@@ -18,7 +18,7 @@ export interface LoadServersDeps {
   readonly gatedDefault: (tenantId: TenantId) => Promise<unknown>;
   /** The operator's file as last read well. */
   readonly file: () => OperatorFile | undefined;
-  readonly defaults: Pick<DefinitionInput, 'defaultIdleTimeoutMs' | 'mayUseHttp'>;
+  readonly defaults: Pick<DefinitionInput, 'defaultIdleTimeoutMs' | 'addressRule'>;
   readonly logger: Logger;
 }
 

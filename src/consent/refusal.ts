@@ -7,6 +7,7 @@ const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {
   rate_limited: 429,
   overloaded: 503,
   stopping: 503,
+  egress_denied: 502,
   upstream_unavailable: 502,
   upstream_protocol: 502,
   upstream_timeout: 504,

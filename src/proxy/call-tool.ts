@@ -107,6 +107,7 @@ function unconnected(why: 'denied' | 'not_yet', link: ProxyError): ProxyError {
 }
 
 const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set([
+  'egress_denied',
   'upstream_unavailable',
   'upstream_timeout',
   'upstream_protocol',

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'rate_limited'
   | 'overloaded'
   | 'stopping'
+  | 'egress_denied'
   | 'upstream_unavailable'
   | 'upstream_timeout'
   | 'upstream_protocol'
@@ -51,6 +52,32 @@ export class CredentialRefusedError extends ProxyError {
     this.status = status;
     this.challenge = challenge;
     this.missingScopes = missingScopes;
+  }
+}
+
+/** Which rule of the address guard an address broke; part of the agent's answer, so it never holds an address. */
+export type EgressReason =
+  | 'url'
+  | 'scheme'
+  | 'port'
+  | 'host'
+  | 'private_host'
+  | 'private_address'
+  | 'own_host'
+  | 'dns_answer';
+
+/** The address may not be reached from here: nothing was sent, and trying again changes nothing. */
+export class EgressDeniedError extends ProxyError {
+  readonly reason: EgressReason;
+
+  /** @param detail which address and why, for our own log only */
+  constructor(reason: EgressReason, detail?: string) {
+    super('egress_denied', `The server's address may not be reached from here (${reason}).`, {
+      data: { reason },
+      ...(detail === undefined ? {} : { cause: new Error(detail) }),
+    });
+    this.name = 'EgressDeniedError';
+    this.reason = reason;
   }
 }
 

@@ -7,7 +7,8 @@ import { type Implementation, writeRequest } from '../wire/envelope.ts';
 import { MODERN_VERSION } from '../wire/era.ts';
 import { isJsonObject, Reply } from '../wire/reply.ts';
 import { replyOf } from './http-errors.ts';
-import { type Door, exchange } from './http-exchange.ts';
+import type { Door } from './http-exchange.ts';
+import { exchange } from './http-follow.ts';
 import { modernHeaders } from './http-modern.ts';
 import type { HttpTarget } from './http-target.ts';
 

@@ -1,13 +1,13 @@
 // Reads a JSON document through the one door: no redirects, within bounds of size and time.
 import { ProxyError } from '../shared/errors.ts';
-import { type Door, exchange } from './http-exchange.ts';
+import { type Door, exchangeOnce } from './http-exchange.ts';
 
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 /** Throws `upstream_protocol` or `upstream_unavailable`; the caller bounds the time by `signal`. */
 export async function fetchJson(door: Door, url: string, signal: AbortSignal): Promise<unknown> {
   const { origin, pathname, search } = new URL(url);
-  const answer = await exchange(door, {
+  const answer = await exchangeOnce(door, {
     origin,
     path: pathname + search,
     method: 'GET',

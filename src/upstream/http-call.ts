@@ -6,7 +6,8 @@ import { ProxyError } from '../shared/errors.ts';
 import { readdressProgress } from '../wire/envelope.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
 import { replyOf } from './http-errors.ts';
-import { type Door, exchange } from './http-exchange.ts';
+import type { Door } from './http-exchange.ts';
+import { exchange } from './http-follow.ts';
 import type { HttpTarget } from './http-target.ts';
 
 export interface HttpCall {

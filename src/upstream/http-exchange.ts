@@ -2,9 +2,10 @@
 // no promise per chunk. Bodies are read whole within a limit; event streams are handed on event by event.
 import type { Dispatcher } from 'undici';
 import type { Cancel, Clock } from '../shared/clock.ts';
-import { NotRunError, ProxyError } from '../shared/errors.ts';
+import { EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import { SseReader } from '../wire/sse.ts';
 import type { Echo } from './echo.ts';
+import type { EgressPolicy } from './egress/policy.ts';
 import { type Decoder, openDecoder } from './http-decode.ts';
 
 /** A whole answer, decoded, may have this many bytes; see docs/reference/limits.md. */
@@ -19,6 +20,8 @@ export interface Door {
   readonly dispatcher: Dispatcher;
   /** For streams that stay open, so that they take no socket from calls; left out, they share. */
   readonly streams?: Dispatcher;
+  /** Where redirects may lead. */
+  readonly policy: EgressPolicy;
   readonly clock: Clock;
 }
 
@@ -31,6 +34,8 @@ export interface HttpRequest {
   readonly body?: string;
   /** What these headers hold and the answer must not: taken out before anybody sees the answer. */
   readonly echo?: Echo;
+  /** False where no header can be a key of anybody's: then a redirect may leave the origin. */
+  readonly carriesCredential?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Called for each event of an event stream, latin1 text; true says: that was the answer, the rest may go. */
   readonly onEvent?: (data: string) => boolean;
@@ -55,8 +60,8 @@ export interface HttpAnswer {
 const EMPTY = Buffer.alloc(0);
 const LARGE = 64 * 1024;
 
-/** Errors: NotRunError when no byte left; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
-export function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> {
+/** Follows no redirect. Errors: NotRunError when no byte left; EgressDeniedError, with nothing sent; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
+export function exchangeOnce(door: Pick<Door, 'dispatcher' | 'clock'>, request: HttpRequest): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
     if (signal?.aborted) {
@@ -65,16 +70,20 @@ export function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> 
     }
     const handler = new Exchange(door.clock, request, resolve, reject);
     signal?.addEventListener('abort', handler.abort, { once: true });
-    door.dispatcher.dispatch(
-      {
-        origin: request.origin,
-        path: request.path,
-        method: request.method,
-        headers: request.headers as string[],
-        body: request.body ?? null,
-      },
-      handler,
-    );
+    try {
+      door.dispatcher.dispatch(
+        {
+          origin: request.origin,
+          path: request.path,
+          method: request.method,
+          headers: request.headers as string[],
+          body: request.body ?? null,
+        },
+        handler,
+      );
+    } catch (error) {
+      handler.refuse(error as Error);
+    }
   });
 }
 
@@ -112,6 +121,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(reason);
     this.#stop?.(reason);
   };
+
+  /** Before anything was sent. */
+  refuse(error: Error): void {
+    this.#fail(error);
+  }
 
   onConnect(abort: (error?: Error) => void): void {
     this.#stop = abort;
@@ -154,7 +168,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     this.#linger?.();
-    if (this.#stop === undefined) this.#fail(new NotRunError('The server cannot be reached.', { cause: error }));
+    if (error instanceof EgressDeniedError) this.#fail(error);
+    else if (this.#stop === undefined) this.#fail(new NotRunError('The server cannot be reached.', { cause: error }));
     else
       this.#fail(
         error instanceof ProxyError

@@ -1,7 +1,8 @@
 // A stream that is only listened to, kept open while somebody listens and opened again when it drops.
 import type { Cancel } from '../shared/clock.ts';
 import { isJsonObject } from '../wire/reply.ts';
-import { type Door, exchange, type HttpRequest } from './http-exchange.ts';
+import type { Door, HttpRequest } from './http-exchange.ts';
+import { exchange } from './http-follow.ts';
 import type { HttpTarget } from './http-target.ts';
 
 export interface Ear {
@@ -25,6 +26,7 @@ export function listenOverGet(door: Door, target: HttpTarget, headers: readonly 
     path: target.path,
     echo: target.echo,
     method: 'GET',
+    carriesCredential: target.carriesCredential,
     headers: ['accept', 'text/event-stream', ...withoutAccept(headers)],
   }));
 }
@@ -44,7 +46,7 @@ export function keepListening(
   ear: Ear,
   open: (base: Pick<HttpRequest, 'signal' | 'onEvent'>) => HttpRequest,
 ): () => void {
-  const lane = { dispatcher: door.streams ?? door.dispatcher, clock: door.clock };
+  const lane = { ...door, dispatcher: door.streams ?? door.dispatcher };
   const stop = new AbortController();
   let pauseMs = FIRST_PAUSE_MS;
   let cancelPause: Cancel | undefined;

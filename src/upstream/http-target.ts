@@ -10,13 +10,16 @@ export class HttpTarget {
   readonly path: string;
   /** Takes what the server repeats of these headers out of what it says. */
   readonly echo: Echo;
+  /** A key of somebody's, or a header of the admin's, which may be one. */
+  readonly carriesCredential: boolean;
   /** Out of sight of whatever prints an object: the credential stands in it. */
   readonly #headers: readonly string[];
 
-  constructor(url: URL, headers: readonly string[], echo: Echo) {
+  constructor(url: URL, plain: readonly string[], identity: readonly string[], echo: Echo) {
     this.origin = url.origin;
     this.path = url.pathname + url.search;
-    this.#headers = headers;
+    this.carriesCredential = identity.length > 0;
+    this.#headers = [...plain, ...identity];
     this.echo = echo;
   }
 
@@ -26,6 +29,14 @@ export class HttpTarget {
   }
 }
 
+const PLAIN = [
+  'content-type',
+  'application/json',
+  'accept',
+  'application/json, text/event-stream',
+  'accept-encoding',
+  'identity',
+];
 const SENDABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /** The credential's header and value. Throws `internal` without quoting a value that cannot be a header. */
@@ -58,14 +69,6 @@ export function targetOf(
   spec: CredentialSpec | undefined,
   credential: Credential,
 ): HttpTarget {
-  const headers = [
-    'content-type',
-    'application/json',
-    'accept',
-    'application/json, text/event-stream',
-    'accept-encoding',
-    'identity',
-    ...[...identityHeaders(transport, spec, credential)].flat(),
-  ];
-  return new HttpTarget(new URL(transport.url), headers, new Echo(knownSecrets(transport, spec, credential)));
+  const identity = [...identityHeaders(transport, spec, credential)].flat();
+  return new HttpTarget(new URL(transport.url), PLAIN, identity, new Echo(knownSecrets(transport, spec, credential)));
 }

@@ -6,6 +6,8 @@ import type { Clock } from '../shared/clock.ts';
 import { NotRunError, ProxyError } from '../shared/errors.ts';
 import { type SseEvent, SseReader } from '../wire/sse.ts';
 import type { Echo } from './echo.ts';
+import type { EgressPolicy } from './egress/policy.ts';
+import { nextHop } from './egress/redirects.ts';
 import { replyOf } from './http-errors.ts';
 import { MAX_BODY_BYTES } from './http-exchange.ts';
 
@@ -21,15 +23,21 @@ const NOTHING = Buffer.alloc(0);
 /** The connection was never made, so nothing was sent. Only codes that an open connection cannot give. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
+export interface SseDoor {
+  readonly fetch: FetchLike;
+  readonly policy: EgressPolicy;
+  readonly clock: Clock;
+  readonly echo: Echo;
+}
+
 /** @param url of the event stream; all requests have to stay on its origin */
-export function createSseFetch(fetch: FetchLike, url: URL, ears: SseEars, clock: Clock, echo: Echo): FetchLike {
+export function createSseFetch(door: SseDoor, url: URL, ears: SseEars): FetchLike {
   return async (target, init) => {
     const isPost = init?.method === 'POST';
     try {
       requireOrigin(url, target);
-      const response = await send(fetch, target, init);
-      if (isFollowable(response, target, isPost, url)) return response;
-      if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, clock.now(), echo);
+      const response = await send(door, target, init);
+      if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, door.clock.now(), door.echo);
       return isPost ? response : tapped(response, url, ears);
     } catch (error) {
       // The SDK would report this as text only.
@@ -44,9 +52,28 @@ function requireOrigin(own: URL, target: string | URL, base?: string | URL): voi
     throw new ProxyError('upstream_protocol', 'The server sent us to another origin, which is not followed.');
 }
 
-async function send(fetch: FetchLike, target: string | URL, init: RequestInit | undefined): Promise<Response> {
+/** Every request here may carry a key, so none leaves the origin. */
+async function send(
+  { fetch, policy }: SseDoor,
+  target: string | URL,
+  init: RequestInit | undefined,
+): Promise<Response> {
+  const { method = 'GET', body } = init ?? {};
+  let url = String(target);
+  for (let followed = 0; ; followed++) {
+    const response = await sendOnce(fetch, url, init);
+    const { status, headers } = response;
+    const hop = { url, method, hasBody: body !== undefined && body !== null, carriesCredential: true };
+    const next = nextHop(hop, { status, location: headers.get('location') ?? undefined }, followed, policy);
+    if (next === undefined) return response;
+    void response.body?.cancel().catch(() => undefined);
+    url = next.url;
+  }
+}
+
+async function sendOnce(fetch: FetchLike, url: string, init: RequestInit | undefined): Promise<Response> {
   try {
-    return await fetch(target, { ...init, redirect: 'manual' });
+    return await fetch(url, { ...init, redirect: 'manual' });
   } catch (error) {
     if (init?.signal?.aborted) throw error;
     throw networkError(error);
@@ -64,14 +91,6 @@ function networkError(error: unknown): ProxyError {
   return new ProxyError('upstream_unavailable', 'The connection to the server broke; the request may have run.', {
     cause: error,
   });
-}
-
-/** A redirect within the origin that keeps the method; the transport follows a few of them. */
-function isFollowable({ status, headers }: Response, from: string | URL, isPost: boolean, url: URL): boolean {
-  const location = headers.get('location');
-  if (status < 300 || status >= 400 || location === null || !URL.canParse(location, String(from))) return false;
-  requireOrigin(url, location, from);
-  return !isPost || status === 307 || status === 308;
 }
 
 const isEventStream = ({ headers }: Response): boolean =>

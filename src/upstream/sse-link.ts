@@ -10,6 +10,7 @@ import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { Echo } from './echo.ts';
+import type { EgressPolicy } from './egress/policy.ts';
 import { SessionLostError } from './http-errors.ts';
 import { identityHeaders } from './http-target.ts';
 import { knownSecrets } from './known-secrets.ts';
@@ -24,6 +25,7 @@ export interface SseDialDeps {
   readonly client: Implementation;
   /** The one way out of the process. */
   readonly fetch: FetchLike;
+  readonly policy: EgressPolicy;
 }
 
 export function createSseDial(deps: SseDialDeps): Dial {
@@ -74,7 +76,7 @@ class SseLink {
     };
     // The headers go past the SDK, which has no use for them and would keep them in the open.
     this.#transport = new SSEClientTransport(url, {
-      fetch: createSseFetch(withHeaders(deps.fetch, headers), url, ears, deps.clock, echo),
+      fetch: createSseFetch({ ...deps, fetch: withHeaders(deps.fetch, headers), echo }, url, ears),
     });
   }
 

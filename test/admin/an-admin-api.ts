@@ -166,7 +166,10 @@ export async function openAdminApi(): Promise<AdminApi> {
         ]);
       },
     },
-    definitions: { secretsOf, mayUseHttp: () => false },
+    definitions: {
+      secretsOf,
+      addressRule: (url) => (url.startsWith('https:') ? undefined : 'must start with https://'),
+    },
     credentials,
     keeper: createSecretKeeper({ vault, credentials, clock }),
     redirectUri: ({ id }) => `https://px.test/oauth/callback/${id}`,

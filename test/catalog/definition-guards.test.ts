@@ -90,7 +90,7 @@ describe('what a definition may never do', () => {
     expect(pathsOf({ url, credential: SECRET })).toEqual(expected);
     expect(pathsOf({ url, headers: { Authorization: 'Bearer x' } })).toEqual(expected);
     expect(pathsOf({ url })).toEqual([]);
-    expect(pathsOf({ url, credential: SECRET }, { mayUseHttp: () => true })).toEqual([]);
+    expect(pathsOf({ url, credential: SECRET }, { addressRule: () => undefined })).toEqual([]);
   });
 
   it.each([

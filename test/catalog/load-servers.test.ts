@@ -44,7 +44,10 @@ class Bench {
     }),
     gatedDefault: (tenantId) => Promise.resolve(tenantId === ACME ? this.gated : undefined),
     file: () => this.file,
-    defaults: { defaultIdleTimeoutMs: 12_345, mayUseHttp: (url) => url.includes('inner.test') },
+    defaults: {
+      defaultIdleTimeoutMs: 12_345,
+      addressRule: (url) => (url.includes('inner.test') || url.startsWith('https:') ? undefined : 'is not allowed'),
+    },
     logger: createLogger('debug', { write: (line) => void this.lines.push(line) }),
   });
 

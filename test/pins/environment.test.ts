@@ -14,6 +14,8 @@ const PINNED: Readonly<Record<string, string | undefined>> = {
   KEYBEARER_CONFIG: undefined,
   KEYBEARER_EGRESS_ALLOW: undefined,
   KEYBEARER_EGRESS_ALLOW_HTTP: 'false',
+  KEYBEARER_EGRESS_PORTS: '443,8443',
+  KEYBEARER_EGRESS_TRANSLATION: 'false',
   KEYBEARER_ALLOWED_HOSTS: undefined,
   KEYBEARER_ALLOWED_ORIGINS: undefined,
   KEYBEARER_TRUST_PROXY: undefined,

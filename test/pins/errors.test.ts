@@ -19,6 +19,7 @@ const PINNED: Readonly<Record<ErrorCode, Row>> = {
   rate_limited: [429, 429, 'result', 200],
   overloaded: [503, 503, 'error', 503],
   stopping: [503, 503, 'error', 503],
+  egress_denied: [502, -32603, 'result', 200],
   upstream_unavailable: [502, -32603, 'result', 200],
   upstream_timeout: [504, -32603, 'result', 200],
   upstream_protocol: [502, -32603, 'result', 200],

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { parseTenantId } from '../../src/shared/id.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
+import { LOOPBACK_ALLOWED } from './a-door.ts';
 import type { Agent, AgentHeaders, AgentKind } from './agents/agent.ts';
 import { connectAgent } from './agents/connect-agent.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -24,6 +25,8 @@ export interface TestAppOptions {
   readonly clock?: Clock;
   /** Instead of a key of its own. */
   readonly masterKeys?: KeyProvider;
+  readonly egress?: Partial<AppOptions['egress']>;
+  readonly network?: AppOptions['network'];
   /** Another node of this app: same database, same keys. */
   readonly beside?: TestApp;
 }
@@ -119,7 +122,8 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
     },
     masterKeys: options.masterKeys ?? createStaticKeyProvider([masterKey]),
     adminKey: new Secret(adminKey),
-    egress: { allow: ['127.0.0.1'], allowHttp: true },
+    egress: { ...LOOPBACK_ALLOWED, ...options.egress },
+    ...(options.network === undefined ? {} : { network: options.network }),
     limits: {
       idleTimeoutMs: 300_000,
       listDeadlineMs: 5_000,

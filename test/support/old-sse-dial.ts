@@ -5,6 +5,7 @@ import type { Connection, Dial } from '../../src/connection/connection.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { createSseDial, type SseDialDeps } from '../../src/upstream/sse-link.ts';
+import { loopbackPolicy } from './a-door.ts';
 import { anOldSseServer, type OldOptions, type OldServer } from './old-sse-server.ts';
 import { aLog, aServer, client, never, none, secretSpec } from './stdio/a-stdio-server.ts';
 import { within } from './within.ts';
@@ -34,7 +35,13 @@ export class OldSseBench {
   dial(): Dial {
     const agent = new Agent();
     this.later(() => agent.destroy());
-    return createSseDial({ clock: systemClock, logger: aLog('silent').logger, client, fetch: boundFetch(agent) });
+    return createSseDial({
+      clock: systemClock,
+      logger: aLog('silent').logger,
+      client,
+      policy: loopbackPolicy,
+      fetch: boundFetch(agent),
+    });
   }
 
   async dialed(url: string): Promise<Connection> {

@@ -1,8 +1,9 @@
 // Single exchanges with a server that the test writes itself.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
-import { type Door, exchange, type HttpAnswer, type HttpRequest } from '../../src/upstream/http-exchange.ts';
+import type { Door, HttpAnswer, HttpRequest } from '../../src/upstream/http-exchange.ts';
+import { exchange } from '../../src/upstream/http-follow.ts';
+import { loopbackPolicy, openTestDoor } from '../support/a-door.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type Listener, listen } from '../support/upstreams/listener.ts';
 import { Watched } from '../support/upstreams/watched.ts';
@@ -32,17 +33,17 @@ export class ExchangeBench {
   readonly #open: Dispatcher[] = [];
 
   constructor() {
-    this.dispatcher = this.opened({ connectTimeoutMs: 5_000, socketsPerOrigin: 4, allow: () => undefined });
+    this.dispatcher = this.opened({});
   }
 
-  opened(options: Parameters<typeof openDoor>[0]): Dispatcher {
-    const dispatcher = openDoor(options);
+  opened(options: Parameters<typeof openTestDoor>[0]): Dispatcher {
+    const dispatcher = openTestDoor({ clock: this.clock, ...options });
     this.#open.push(dispatcher);
     return dispatcher;
   }
 
   get door(): Door {
-    return { dispatcher: this.dispatcher, clock: this.clock };
+    return { dispatcher: this.dispatcher, policy: loopbackPolicy, clock: this.clock };
   }
 
   /** Gives the origin. */

@@ -4,9 +4,9 @@ import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection, Dial } from '../../src/connection/connection.ts';
 import type { Credential } from '../../src/credential/credential.ts';
 import { Secret } from '../../src/shared/secret.ts';
-import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { createEraMemory, type EraMemory } from '../../src/upstream/era-probe.ts';
 import { createHttpDial } from '../../src/upstream/http-dial.ts';
+import { loopbackPolicy, openTestDoor } from '../support/a-door.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aServer, client, credentialOf, never, secretSpec } from '../support/stdio/a-stdio-server.ts';
 import {
@@ -34,9 +34,9 @@ export function anHttpServer(
 export class HttpBench {
   readonly clock = new FakeClock();
   readonly eras: EraMemory = createEraMemory(this.clock);
-  readonly dispatcher: Dispatcher = openDoor({ connectTimeoutMs: 5_000, socketsPerOrigin: 64, allow: () => undefined });
+  readonly dispatcher: Dispatcher = openTestDoor({ socketsPerOrigin: 64 });
   readonly dial: Dial = createHttpDial({
-    door: { dispatcher: this.dispatcher, clock: this.clock },
+    door: { dispatcher: this.dispatcher, policy: loopbackPolicy, clock: this.clock },
     eras: this.eras,
     client,
   });

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Echo } from '../../src/upstream/echo.ts';
-import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { callOverHttp } from '../../src/upstream/http-call.ts';
 import { HttpTarget } from '../../src/upstream/http-target.ts';
 import type { Reply } from '../../src/wire/reply.ts';
+import { loopbackPolicy, openTestDoor } from '../support/a-door.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aHearing, type Heard } from '../support/stdio/a-stdio-server.ts';
 import { type Listener, listen } from '../support/upstreams/listener.ts';
@@ -20,7 +20,7 @@ const progress = (token: unknown, more = ''): string =>
 let dispatcher: Dispatcher;
 let server: Listener | undefined;
 beforeEach(() => {
-  dispatcher = openDoor({ connectTimeoutMs: 5_000, socketsPerOrigin: 4, allow: () => undefined });
+  dispatcher = openTestDoor();
 });
 afterEach(async () => {
   await dispatcher.destroy();
@@ -48,9 +48,9 @@ async function calling(
   });
   const [hearing, asked] = [aHearing(), [] as string[]];
   const call = callOverHttp(
-    { dispatcher, clock: new FakeClock() },
+    { dispatcher, policy: loopbackPolicy, clock: new FakeClock() },
     {
-      target: new HttpTarget(new URL('/mcp', server.url), [], new Echo([])),
+      target: new HttpTarget(new URL('/mcp', server.url), [], [], new Echo([])),
       headers: [],
       id: ID,
       body: '{}',

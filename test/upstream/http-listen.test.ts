@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Echo } from '../../src/upstream/echo.ts';
-import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
-import { type Door, exchange } from '../../src/upstream/http-exchange.ts';
+import type { Door } from '../../src/upstream/http-exchange.ts';
+import { exchange } from '../../src/upstream/http-follow.ts';
 import { listenOverGet } from '../../src/upstream/http-listen.ts';
 import { HttpTarget } from '../../src/upstream/http-target.ts';
+import { loopbackPolicy, openTestDoor } from '../support/a-door.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type Listener, listen } from '../support/upstreams/listener.ts';
 import { Watched } from '../support/upstreams/watched.ts';
 import { within } from '../support/within.ts';
 
-const RULES = { connectTimeoutMs: 5_000, allow: () => undefined };
 const STREAM = { 'content-type': 'text/event-stream' };
 
 let clock: FakeClock;
@@ -27,8 +27,9 @@ beforeEach(async () => {
   clock = new FakeClock();
   seen = new Watched();
   door = {
-    dispatcher: openDoor({ ...RULES, socketsPerOrigin: 1 }),
-    streams: openDoor({ ...RULES, socketsPerOrigin: null }),
+    dispatcher: openTestDoor({ clock, socketsPerOrigin: 1 }),
+    streams: openTestDoor({ clock, socketsPerOrigin: null }),
+    policy: loopbackPolicy,
     clock,
   };
   [gets, asked, lost, stops] = [[], 0, 0, []];
@@ -52,7 +53,7 @@ const notFound = (res: ServerResponse): void => void res.writeHead(404).end();
 
 function hear(): void {
   stops.push(
-    listenOverGet(door, new HttpTarget(new URL('/mcp', server.url), [], new Echo([])), [], {
+    listenOverGet(door, new HttpTarget(new URL('/mcp', server.url), [], [], new Echo([])), [], {
       onMethod: () => undefined,
       onLost: () => (lost++, seen.changed()),
       onServerRequest: () => undefined,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exchange } from '../../src/upstream/http-exchange.ts';
+import { exchange } from '../../src/upstream/http-follow.ts';
 import { within } from '../support/within.ts';
 import { ExchangeBench, refusal, STREAM } from './an-exchange.ts';
 

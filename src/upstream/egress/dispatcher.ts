@@ -1,40 +1,48 @@
-// The one way out. Every socket to an upstream or to a sign-in server is opened here and nowhere
-// else, so that the address guard has one door to stand at. Redirects are never followed, and proxy
-// variables of the environment are ignored.
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+// The one way out. Every socket to an upstream or to a sign-in server is opened here and nowhere else, past
+// the address guard. Redirects are never followed by the library, and proxy variables of the environment are
+// ignored.
+import { Agent, type Dispatcher } from 'undici';
+import { createCheckOrigin } from './check-origin.ts';
+import { type ConnectorDeps, createConnector } from './connector.ts';
 
-/** Called before each new socket; throwing refuses it. The address guard plugs in here. */
-export type AllowSocket = (target: { protocol: string; hostname: string; port: string }) => void;
-
-export interface DoorOptions {
-  readonly connectTimeoutMs: number;
+export interface DoorOptions extends ConnectorDeps {
   /** Sockets per origin at most; requests beyond wait for one. Null: no limit. */
   readonly socketsPerOrigin: number | null;
-  readonly allow: AllowSocket;
 }
+
+/** A socket that is older is not used for further requests, so that it is checked anew. */
+const SOCKET_AGE_MS = 10 * 60_000;
 
 /** Sockets are pooled per origin and carry no identity of their own: the credential travels in each request. */
 export function openDoor(options: DoorOptions): Dispatcher {
-  const connector = buildConnector({ timeout: options.connectTimeoutMs, allowH2: false });
-  return new Agent({
-    connect(target, callback) {
-      try {
-        options.allow(target);
-      } catch (error) {
-        callback(error as Error, null);
-        return;
-      }
-      connector(target, callback);
-    },
-    connections: options.socketsPerOrigin,
-    pipelining: 1,
-    // Each wait has its own owner: the call's deadline, the connect phase, or a listener. An idle
-    // timer of the client would cut quiet streams.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Below the usual limits of fronts and servers, so that a socket is not taken just as it dies.
-    keepAliveTimeout: 4_000,
-    keepAliveMaxTimeout: 60_000,
-    maxHeaderSize: 16_384,
-  });
+  return new Door(options);
+}
+
+class Door extends Agent {
+  readonly #checkOrigin: (origin: string) => void;
+
+  constructor(options: DoorOptions) {
+    super({
+      connect: createConnector(options),
+      connections: options.socketsPerOrigin,
+      clientTtl: SOCKET_AGE_MS,
+      pipelining: 1,
+      allowH2: false,
+      // Each wait has its own owner: the call's deadline, the connect phase, or a listener. An idle
+      // timer of the client would cut quiet streams.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Below the usual limits of fronts and servers, so that a socket is not taken just as it dies.
+      keepAliveTimeout: 4_000,
+      keepAliveMaxTimeout: 60_000,
+      maxHeaderSize: 16_384,
+    });
+    this.#checkOrigin = createCheckOrigin(options);
+  }
+
+  /** Throws EgressDeniedError. */
+  override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    this.#checkOrigin(String(request.origin));
+    return super.dispatch(request, handler);
+  }
 }

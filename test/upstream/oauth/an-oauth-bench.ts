@@ -9,10 +9,11 @@ import type {
 } from '../../../src/credential/authorization-server.ts';
 import { createLogger, type Logger } from '../../../src/shared/logger.ts';
 import { Secret } from '../../../src/shared/secret.ts';
-import { openDoor } from '../../../src/upstream/egress/dispatcher.ts';
+import { createNetDial } from '../../../src/upstream/egress/dial.ts';
 import { createDoorFetch } from '../../../src/upstream/egress/door-fetch.ts';
 import { createAuthorizationServers } from '../../../src/upstream/oauth/authorization-servers.ts';
 import type { OAuthFetchDeps } from '../../../src/upstream/oauth/oauth-fetch.ts';
+import { openTestDoor } from '../../support/a-door.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type Script, Site } from './an-oauth-site.ts';
 
@@ -33,11 +34,13 @@ export class OAuthBench {
   readonly clock = new FakeClock();
   readonly lines: string[] = [];
   readonly logger: Logger = createLogger('debug', { write: (line) => void this.lines.push(line) });
-  readonly #dispatcher = openDoor({
-    connectTimeoutMs: 5_000,
-    socketsPerOrigin: 4,
-    allow: ({ port }) => this.guard(port),
+  readonly #dispatcher = openTestDoor({
+    dial: (target) => {
+      this.guard(String(target.port));
+      return this.#dial(target);
+    },
   });
+  readonly #dial = createNetDial(this.clock);
   /** The address guard of the door; throws to refuse a socket. */
   guard: (port: string) => void = () => undefined;
   readonly #sites: Site[] = [];

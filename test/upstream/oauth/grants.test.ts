@@ -57,7 +57,7 @@ describe('a refresh', () => {
   it('that reaches nobody says nothing about the grant (B195)', async () => {
     const nowhere = (tokenEndpoint: string) =>
       failureOf(bench.servers.refresh({ ...place(), tokenEndpoint }, PUBLIC_CLIENT, new Secret('rt-1'), NEVER));
-    expect(await nowhere('https://no-such-host.invalid/token')).toMatchObject({ name: 'OAuthUnavailable' });
+    expect(await nowhere('https://no-such-host.test/token')).toMatchObject({ name: 'OAuthUnavailable' });
     // A TLS handshake with a server that speaks none.
     expect(await nowhere(as.origin.replace('http:', 'https:'))).toMatchObject({ name: 'OAuthUnavailable' });
     await as.close();

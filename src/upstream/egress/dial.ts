@@ -1,0 +1,38 @@
+// The one call in the product that opens a socket to the outside. It is given an address, never a name.
+import { connect, isIPv6, type Socket } from 'node:net';
+import type { Clock } from '../../shared/clock.ts';
+
+export interface DialTarget {
+  /** A checked address. */
+  readonly address: string;
+  readonly port: number;
+  readonly withinMs: number;
+}
+
+/** Resolves with a connected socket; rejects with a system error. */
+export type Dial = (target: DialTarget) => Promise<Socket>;
+
+const KEEP_ALIVE_MS = 60_000;
+
+export function createNetDial(clock: Clock): Dial {
+  return ({ address, port, withinMs }) =>
+    new Promise((resolve, reject) => {
+      // No second family and no second address: only the one that was checked.
+      const socket = connect({ host: address, port, family: isIPv6(address) ? 6 : 4, autoSelectFamily: false });
+      const giveUp = clock.after(withinMs, () => socket.destroy(timedOut()));
+      const onError = (error: Error): void => {
+        giveUp();
+        reject(error);
+      };
+      socket.once('error', onError);
+      socket.once('connect', () => {
+        giveUp();
+        socket.off('error', onError);
+        resolve(socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS));
+      });
+    });
+}
+
+function timedOut(): Error {
+  return Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' });
+}

@@ -1,0 +1,70 @@
+// What the operator lets out: the rule for everybody, and the exceptions of KEYBEARER_EGRESS_ALLOW.
+import { isIP } from 'node:net';
+import { type Address, type AddressRange, isWithin, parseAddress, parseRange } from './address.ts';
+import { refusalOf } from './address-table.ts';
+
+export interface EgressSettings {
+  /** Hosts, `host:port` or ranges that are reachable although private, or on another port. */
+  readonly allow: readonly string[];
+  /** `http:` goes to hosts of that list. */
+  readonly allowHttp: boolean;
+  /** Ports of hosts that are not in the list. */
+  readonly ports: readonly number[];
+  readonly nat64: boolean;
+}
+
+interface AllowedRange {
+  readonly range: AddressRange;
+  /** Undefined: every port. */
+  readonly port: number | undefined;
+}
+
+export interface EgressPolicy {
+  readonly allowHttp: boolean;
+  readonly ports: ReadonlySet<number>;
+  /** Our own names: a call to ourselves would go round for ever. Read at each use, as the address is known late. */
+  readonly selfHosts: () => readonly string[];
+  readonly hasRanges: boolean;
+  /** The operator named this host for this port. */
+  namesHost(host: string, port: number): boolean;
+  /** The operator named a range with this address in it. */
+  namesAddress(address: Address, port: number): boolean;
+  /** Why nobody may connect to it, in words for the log; undefined when it is public. Exceptions are not looked at. */
+  refusalOf(address: Address): string | undefined;
+}
+
+export interface PolicyOptions {
+  readonly selfHosts?: () => readonly string[];
+}
+
+export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }: PolicyOptions = {}): EgressPolicy {
+  const hosts = new Set<string>();
+  const ranges: AllowedRange[] = [];
+  for (const entry of settings.allow) {
+    const { host, port } = splitEntry(entry.toLowerCase());
+    if (host.includes('/')) ranges.push({ range: parseRange(host), port });
+    else if (isIP(host) !== 0) ranges.push({ range: parseRange(`${host}/${isIP(host) === 4 ? '32' : '128'}`), port });
+    else hosts.add(port === undefined ? host : `${host}:${port}`);
+  }
+  const namesAddress = (address: Address, port: number): boolean =>
+    ranges.some((allowed) => isWithin(address, allowed.range) && (allowed.port === undefined || allowed.port === port));
+  // Whoever allows this machine's address means this machine by its other name too.
+  const here = parseAddress('127.0.0.1') as Address;
+  return {
+    allowHttp: settings.allowHttp,
+    ports: new Set(settings.ports),
+    selfHosts,
+    hasRanges: ranges.length > 0,
+    namesHost: (host, port) =>
+      hosts.has(host) || hosts.has(`${host}:${port}`) || (host === 'localhost' && namesAddress(here, port)),
+    namesAddress,
+    refusalOf: (address) => refusalOf(address, settings),
+  };
+}
+
+/** `host`, `host:port`, an address, `[v6]:port` or a range, as the configuration lets through. */
+function splitEntry(entry: string): { host: string; port: number | undefined } {
+  if (entry.includes('/') || isIP(entry) !== 0) return { host: entry, port: undefined };
+  const [, bracketed, plain = '', port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? [];
+  return { host: bracketed ?? plain, port: port === undefined ? undefined : Number(port) };
+}
