@@ -65,7 +65,7 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   return {
     dial: createDial({
       http: createHttpDial({ door, eras: createEraMemory(clock), client }),
-      sse: createSseDial({ clock, logger, client, policy, fetch: createDoorFetch(streams) }),
+      sse: createSseDial({ clock, logger, client, policy, fetch: createDoorFetch(streams, policy) }),
       stdio: createStdioDial({
         clock,
         logger,
@@ -76,7 +76,7 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
         runAs: options.commandUser,
       }),
     }),
-    fetch: createDoorFetch(dispatcher),
+    fetch: createDoorFetch(dispatcher, policy),
     fetchJson: (url, signal) => fetchJson(door, url, signal),
     addressRule: createAddressRule(policy),
   };

@@ -3,8 +3,15 @@
 
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type Dispatcher, fetch } from 'undici';
+import { checkUrl } from './check-url.ts';
+import type { EgressPolicy } from './policy.ts';
 
-export function createDoorFetch(dispatcher: Dispatcher): FetchLike {
-  // The two declare one standard interface in two places; at run time only its members are used.
-  return (url, init) => fetch(url, { ...(init as object), dispatcher });
+/** Follows no redirect by itself. Rejects with EgressDeniedError where the text of the address already says so. */
+export function createDoorFetch(dispatcher: Dispatcher, policy: EgressPolicy): FetchLike {
+  return async (url, init) => {
+    // As it was written: a parser in between would drop what is refused.
+    checkUrl(String(url), policy);
+    // The two declare one standard interface in two places; at run time only its members are used.
+    return fetch(url, { redirect: 'manual', ...(init as object), dispatcher });
+  };
 }

@@ -13,7 +13,7 @@ import { createNetDial } from '../../../src/upstream/egress/dial.ts';
 import { createDoorFetch } from '../../../src/upstream/egress/door-fetch.ts';
 import { createAuthorizationServers } from '../../../src/upstream/oauth/authorization-servers.ts';
 import type { OAuthFetchDeps } from '../../../src/upstream/oauth/oauth-fetch.ts';
-import { openTestDoor } from '../../support/a-door.ts';
+import { loopbackPolicy, openTestDoor } from '../../support/a-door.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type Script, Site } from './an-oauth-site.ts';
 
@@ -46,7 +46,7 @@ export class OAuthBench {
   readonly #sites: Site[] = [];
   readonly #clear = new Set<string>();
   readonly deps: OAuthFetchDeps = {
-    fetch: createDoorFetch(this.#dispatcher),
+    fetch: createDoorFetch(this.#dispatcher, loopbackPolicy),
     clock: this.clock,
     mayUseHttp: (url) => this.#clear.has(new URL(url).origin),
   };
