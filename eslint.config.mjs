@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 
 const TIME = 'Take a Clock (src/shared/clock.ts), so that a test can own the time.';
 const ENVIRONMENT = 'Take the value as a parameter; only config.ts and main.ts read the environment.';
-const NETWORK = 'Everything that leaves the process leaves through src/upstream.';
+const NETWORK = 'Everything that leaves the process leaves through src/upstream/egress.';
 const CHILDREN = 'Children are started in src/upstream (servers) and src/store (the embedded database) only.';
 
 const time = {
@@ -42,7 +42,20 @@ const network = {
     // It fetches by itself, past the egress guard.
     { name: 'jose', importNames: ['createRemoteJWKSet'], message: NETWORK },
     ...Object.entries(DIALS).map(([name, importNames]) => ({ name: `node:${name}`, importNames, message: NETWORK })),
+    // Looking a name up is half of dialling it.
+    ...['dns', 'dns/promises'].map((name) => ({ name: `node:${name}`, message: NETWORK })),
   ],
+};
+/** The links know the library's types and nothing of it that dials. */
+const DIALLERS = ['Agent', 'Client', 'Pool', 'BalancedPool', 'RoundRobinPool', 'ProxyAgent', 'EnvHttpProxyAgent'];
+const FETCHERS = ['fetch', 'request', 'stream', 'pipeline', 'connect', 'upgrade', 'WebSocket', 'EventSource'];
+const networkOfLinks = {
+  ...network,
+  imports: network.imports.map((path) =>
+    path.name === 'undici'
+      ? { ...path, importNames: [...DIALLERS, ...FETCHERS, 'buildConnector', 'setGlobalDispatcher'] }
+      : path,
+  ),
 };
 
 const children = { imports: [{ name: 'node:child_process', message: CHILDREN }] };
@@ -115,7 +128,8 @@ export default defineConfig(
     files: ['src/**/*.ts'],
     rules: { ...ban(time, environment, network, children), 'no-console': 'error' },
   },
-  { files: ['src/upstream/**/*.ts'], rules: ban(time, environment) },
+  { files: ['src/upstream/**/*.ts'], rules: ban(time, environment, networkOfLinks) },
+  { files: ['src/upstream/egress/**/*.ts'], rules: ban(time, environment) },
   { files: ['src/store/**/*.ts'], rules: ban(time, environment, network) },
   { files: ['src/shared/clock.ts'], rules: ban(environment, network, children) },
   { files: ['src/config.ts'], rules: ban(time, network, children) },

@@ -3,6 +3,7 @@ import { AUTHORIZATION_PARAMS } from '../shared/authorization-params.ts';
 import { Secret } from '../shared/secret.ts';
 import type { AddressRule } from './address-rule.ts';
 import {
+  fragmentProblem,
   helpProblem,
   lineProblem,
   oauthUrlProblem,
@@ -112,7 +113,7 @@ function readOauth(shape: Shape, kind: Kind | undefined, addressRule: AddressRul
       clientId: oauth.text('clientId', visibleTextProblem),
       ...Object.fromEntries(OAUTH_URLS.map((name) => [name, oauth.text(name, urlRuleOf(name, addressRule))])),
       authorizationParams: readParams(oauth.member('authorizationParams')),
-      resource: oauth.text('resource', urlProblem),
+      resource: oauth.text('resource', (text) => urlProblem(text) ?? fragmentProblem(text)),
       allowMissingPkceMetadata: oauth.flag('allowMissingPkceMetadata'),
     }),
     clientSecret: clientSecret === undefined ? undefined : new Secret(clientSecret),
@@ -123,7 +124,7 @@ function readOauth(shape: Shape, kind: Kind | undefined, addressRule: AddressRul
 /** The authorization endpoint is opened by the person's browser, wherever that may be; the others by us. */
 function urlRuleOf(name: (typeof OAUTH_URLS)[number], addressRule: AddressRule | undefined): AddressRule {
   if (addressRule === undefined || name === 'authorizationEndpoint') return oauthUrlProblem;
-  return (url) => urlProblem(url) ?? addressRule(url);
+  return (url) => urlProblem(url) ?? fragmentProblem(url) ?? addressRule(url);
 }
 
 function readParams(shape: Shape | undefined): Readonly<Record<string, string>> | undefined {

@@ -10,7 +10,7 @@ export function serverNameProblem(name: string): string | undefined {
   return name === 'keybearer' ? 'is reserved: "keybearer" names our own tools' : undefined;
 }
 
-/** The form of a server's address only; which addresses may be dialled is decided where they are dialled. */
+/** The form of an address only; which may be dialled is the guard's to say. A fragment is never sent, and harms nobody. */
 export function urlProblem(text: string): string | undefined {
   if (text.length > 2048) return 'is longer than 2048 characters';
   // `new URL` drops or rewrites these silently, so what is shown and what is dialled would differ.
@@ -20,7 +20,7 @@ export function urlProblem(text: string): string | undefined {
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
     return 'has a user name or password in it: use "headers" or "credential"';
-  return text.includes('#') ? 'has a fragment (#…), which is never sent' : undefined;
+  return undefined;
 }
 
 /** Cleartext to this host does not leave the machine. `url` has passed `urlProblem`. */
@@ -29,9 +29,14 @@ export function isLoopbackUrl(url: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
+/** OAuth compares addresses as text and forbids it (RFC 6749 §3.1, RFC 8707 §2). */
+export function fragmentProblem(text: string): string | undefined {
+  return text.includes('#') ? 'has a fragment (#…), which is never sent' : undefined;
+}
+
 /** Tokens, codes and client secrets go there, so only TLS or this machine (RFC 6749 §3.1, §3.2). */
 export function oauthUrlProblem(text: string): string | undefined {
-  const problem = urlProblem(text);
+  const problem = urlProblem(text) ?? fragmentProblem(text);
   if (problem !== undefined) return problem;
   return text.toLowerCase().startsWith('https:') || isLoopbackUrl(text) ? undefined : 'must start with https://';
 }

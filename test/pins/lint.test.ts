@@ -22,6 +22,7 @@ async function broken(file: string, code: string): Promise<readonly (string | nu
 
 const INSIDE = fileIn('src/identity');
 const UPSTREAM = fileIn('src/upstream');
+const EGRESS = fileIn('src/upstream/egress');
 const STORE = fileIn('src/store');
 const CLOCK = 'src/shared/clock.ts';
 const TEST = fileIn('test/pins');
@@ -57,6 +58,17 @@ const BANNED: readonly (readonly [what: string, file: string, code: string, rule
   ],
   ['a socket', INSIDE, "import net from 'node:net';\nnet.connect(80);", 'no-restricted-properties'],
   ['undici', INSIDE, "import type { Agent } from 'undici';\nexport type A = Agent;", 'no-restricted-imports'],
+  ['fetch in a link', UPSTREAM, "await fetch('https://example.test');", 'no-restricted-globals'],
+  ['a socket in a link', UPSTREAM, "import net from 'node:net';\nnet.connect(80);", 'no-restricted-properties'],
+  [
+    'another agent in a link',
+    UPSTREAM,
+    "import { Agent } from 'undici';\nexport const agent = new Agent();",
+    'no-restricted-imports',
+  ],
+  ["the library's fetch in a link", UPSTREAM, "export { fetch } from 'undici';", 'no-restricted-imports'],
+  ['a look-up in a link', UPSTREAM, "export { lookup } from 'node:dns/promises';", 'no-restricted-imports'],
+  ['a look-up', INSIDE, "export { resolve4 } from 'node:dns';", 'no-restricted-imports'],
   ['keys fetched by jose', INSIDE, "export { createRemoteJWKSet } from 'jose';", 'no-restricted-imports'],
   ['a child process', INSIDE, "import { spawn } from 'node:child_process';\nspawn('true');", 'no-restricted-imports'],
   ['the console', INSIDE, "console.log('here');", 'no-console'],
@@ -73,8 +85,9 @@ const BANNED: readonly (readonly [what: string, file: string, code: string, rule
 
 const ALLOWED: readonly (readonly [what: string, file: string, code: string])[] = [
   ['the time and timers in the clock', CLOCK, 'setTimeout(() => Date.now(), 5);'],
-  ['undici in an upstream', UPSTREAM, "import type { Agent } from 'undici';\nexport type A = Agent;"],
-  ['a socket in an upstream', UPSTREAM, "import net from 'node:net';\nnet.connect(80);"],
+  ["the library's types in a link", UPSTREAM, "import type { Dispatcher } from 'undici';\nexport type D = Dispatcher;"],
+  ['undici in the one way out', EGRESS, "import { Agent } from 'undici';\nexport const agent = new Agent();"],
+  ['a socket in the one way out', EGRESS, "import net from 'node:net';\nnet.connect(80);"],
   ['a child process in an upstream', UPSTREAM, "import { spawn } from 'node:child_process';\nspawn('true');"],
   ['the environment in the configuration', 'src/config.ts', 'export const home = process.env;'],
   ['the environment and the console in main', 'src/main.ts', 'console.log(process.env);'],

@@ -27,6 +27,8 @@ export interface TestAppOptions {
   readonly masterKeys?: KeyProvider;
   readonly egress?: Partial<AppOptions['egress']>;
   readonly network?: AppOptions['network'];
+  /** Told each line of the log, beside `lines`. */
+  readonly onLine?: (line: string) => void;
   /** Another node of this app: same database, same keys. */
   readonly beside?: TestApp;
 }
@@ -138,7 +140,12 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
     operatorFile: options.operatorFile ?? (() => undefined),
     parentEnv: options.parentEnv ?? { PATH: process.env['PATH'] },
     clock: options.clock ?? systemClock,
-    logger: createLogger('debug', { write: (line) => void lines.push(line) }),
+    logger: createLogger('debug', {
+      write: (line) => {
+        lines.push(line);
+        options.onLine?.(line);
+      },
+    }),
   };
 }
 

@@ -1,0 +1,53 @@
+// Runs before every test file: whatever part of the product opens a socket, or looks a name up, other than
+// through the one way out (or to PostgreSQL) fails that file. What only tests do is no matter here.
+import dns from 'node:dns';
+import http from 'node:http';
+import https from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
+import net from 'node:net';
+import { afterAll, expect } from 'vitest';
+
+const PRODUCT = new URL('../../src/', import.meta.url).pathname;
+// The server that agents connect to looks up the address it listens on.
+const DOORS = ['upstream/egress/', 'store/', 'agent/server.ts'].map((place) => PRODUCT + place);
+
+/** Gives the frame of the product that went past the doors; undefined when none did. */
+export function strayFrame(stack: string): string | undefined {
+  const frames = stack.split('\n').map((line) => decodeURI(line));
+  if (frames.some((frame) => DOORS.some((door) => frame.includes(door)))) return undefined;
+  const own = frames.find((frame) => frame.includes(PRODUCT));
+  // The client library by itself: some agent other than the door's, unless a test is at work.
+  const library = frames.find((frame) => frame.includes('/node_modules/undici/'));
+  return own ?? (frames.some((frame) => frame.includes('/test/')) ? undefined : library);
+}
+
+const strays: string[] = [];
+
+function guarded<F extends (...args: never[]) => unknown>(what: string, original: F): F {
+  return function (this: unknown, ...args: Parameters<F>) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 100;
+    const stray = strayFrame(new Error(what).stack ?? '');
+    Error.stackTraceLimit = stackTraceLimit;
+    if (stray !== undefined) {
+      strays.push(`${what} ${stray.trim()}`);
+      throw new Error(`${what} past the one way out: ${stray.trim()}`);
+    }
+    return Reflect.apply(original, this, args);
+  } as F;
+}
+
+net.Socket.prototype.connect = guarded('a socket', net.Socket.prototype.connect);
+dns.lookup = guarded('a look-up', dns.lookup as never) as typeof dns.lookup;
+dns.promises.lookup = guarded('a look-up', dns.promises.lookup as never) as typeof dns.promises.lookup;
+http.request = guarded('an http request', http.request as never) as typeof http.request;
+https.request = guarded('an https request', https.request as never) as typeof https.request;
+globalThis.fetch = guarded('a fetch', globalThis.fetch);
+syncBuiltinESMExports();
+
+/** Gives what was caught so far and forgets it; for the test of the wire itself. */
+export const takeStrays = (): string[] => strays.splice(0);
+
+afterAll(() => {
+  expect(strays, 'sockets that were opened past the one way out').toEqual([]);
+});

@@ -1,0 +1,118 @@
+// What the operator lets out, and nothing beside it.
+import { describe, expect, it } from 'vitest';
+import { EgressDeniedError } from '../../../src/shared/errors.ts';
+import { createAddressRule } from '../../../src/upstream/egress/address-rule.ts';
+import { checkUrl } from '../../../src/upstream/egress/check-url.ts';
+import { createPolicy, type EgressSettings } from '../../../src/upstream/egress/policy.ts';
+import { Egress, PUBLIC, STRICT } from './an-egress.ts';
+
+function reasonOf(url: string, settings: Partial<EgressSettings>, selfHosts: readonly string[] = []): string {
+  try {
+    checkUrl(url, createPolicy({ ...STRICT, ...settings }, { selfHosts: () => selfHosts }));
+    return 'let through';
+  } catch (error) {
+    if (error instanceof EgressDeniedError) return error.reason;
+    throw error;
+  }
+}
+
+describe('an exception of the operator', () => {
+  it.each<[allow: string, url: string, expected: string]>([
+    ['mcp.lan', 'https://mcp.lan/', 'let through'],
+    ['mcp.lan', 'https://mcp.lan:9000/', 'let through'],
+    ['mcp.lan', 'https://MCP.lan./', 'let through'],
+    ['mcp.lan', 'https://x.mcp.lan/', 'private_host'],
+    ['mcp.lan:9000', 'https://mcp.lan:9000/', 'let through'],
+    ['mcp.lan:9000', 'https://mcp.lan/', 'private_host'],
+    ['mcp.lan:443', 'https://mcp.lan/', 'let through'],
+    ['example.com:9000', 'https://example.com:9000/', 'let through'],
+    ['example.com:9000', 'https://example.com:9001/', 'port'],
+    ['127.0.0.1', 'https://127.0.0.1/', 'let through'],
+    ['127.0.0.1', 'https://127.0.0.1:5000/', 'let through'],
+    ['127.0.0.1', 'https://2130706433/', 'let through'],
+    ['127.0.0.1', 'https://127.0.0.2/', 'private_address'],
+    ['127.0.0.1', 'https://localhost:5000/', 'let through'],
+    ['127.0.0.1', 'https://[::1]/', 'private_address'],
+    ['127.0.0.1', 'https://[::ffff:127.0.0.1]/', 'private_address'],
+    ['127.0.0.1:5000', 'https://127.0.0.1:5000/', 'let through'],
+    ['127.0.0.1:5000', 'https://127.0.0.1/', 'private_address'],
+    ['[::1]:5000', 'https://[::1]:5000/', 'let through'],
+    ['[::1]', 'https://[::1]:5001/', 'let through'],
+    ['::1', 'https://[::1]:5001/', 'let through'],
+    ['10.0.0.0/8', 'https://10.255.0.1:1234/', 'let through'],
+    ['10.0.0.0/8', 'https://11.0.0.1:1234/', 'port'],
+    ['fd00::/8', 'https://[fd12::1]/', 'let through'],
+    ['mcp.lan', 'http://mcp.lan/', 'scheme'],
+    ['10.0.0.0/8', 'https://u@10.0.0.1/', 'url'],
+  ])('%s: %s is %s', (allow, url, expected) => {
+    expect(reasonOf(url, { allow: [allow] })).toBe(expected);
+  });
+
+  it.each<[allow: string, url: string, expected: string]>([
+    ['mcp.lan', 'http://mcp.lan/', 'let through'],
+    ['mcp.lan', 'http://mcp.lan:3000/', 'let through'],
+    ['mcp.lan:3000', 'http://mcp.lan/', 'private_host'],
+    ['127.0.0.1', 'http://localhost:3000/', 'let through'],
+    ['10.0.0.0/8', 'http://10.1.1.1:80/', 'let through'],
+    ['mcp.lan', 'http://example.com/', 'scheme'],
+    ['mcp.lan', 'http://127.0.0.1/', 'private_address'],
+  ])('%s, in clear: %s is %s', (allow, url, expected) => {
+    expect(reasonOf(url, { allow: [allow], allowHttp: true })).toBe(expected);
+    expect(reasonOf(url, { allow: [allow], allowHttp: false })).not.toBe('let through');
+  });
+
+  it('lets a named host resolve to anything, and names only into a range that is allowed', async () => {
+    const answers: readonly [string, string][] = [
+      ['named.lan', '10.0.0.1'],
+      ['ranged.example.com', '10.0.0.2'],
+      ['outside.example.com', '192.168.0.1'],
+    ];
+    const egress = await Egress.open({ settings: { ...STRICT, allow: ['named.lan', '10.0.0.0/24'], allowHttp: true } });
+    for (const [host, address] of answers) egress.network.answer(host, [address]);
+    const tried = async (url: string): Promise<string> =>
+      egress.get(url).then(
+        () => 'answered',
+        (error: { code?: string; data?: { reason?: string } }) => error.data?.reason ?? error.code ?? 'broken',
+      );
+    await tried('https://named.lan/');
+    expect(await tried('https://ranged.example.com/')).toBe('answered');
+    expect(await tried('https://outside.example.com/')).toBe('private_address');
+    expect(egress.network.addresses).toEqual(['10.0.0.1', '10.0.0.2']);
+    // Another port, or no TLS, only where every answer lies in the range.
+    egress.network.answer('ranged.example.com', [PUBLIC], ['10.0.0.2', PUBLIC]);
+    expect(await tried('https://ranged.example.com:9443/')).toBe('port');
+    egress.network.answer('ranged.example.com', ['10.0.0.2', PUBLIC]);
+    expect(await tried('http://ranged.example.com/')).toBe('scheme');
+    expect(egress.network.addresses).toHaveLength(2);
+    await egress.close();
+  });
+});
+
+describe('this proxy itself', () => {
+  it('is no server of anybody, unless the operator says so', async () => {
+    expect(reasonOf('https://kb.example.com/mcp', {}, ['kb.example.com'])).toBe('own_host');
+    expect(reasonOf('https://kb.example.com/mcp', { allow: ['kb.example.com'] }, ['kb.example.com'])).toBe(
+      'let through',
+    );
+    const egress = await Egress.open({ ownAddresses: [PUBLIC] });
+    egress.network.answer('other.example.com', [PUBLIC]);
+    await expect(egress.get('https://other.example.com/')).rejects.toMatchObject({ data: { reason: 'own_host' } });
+    expect(egress.network.dialled).toEqual([]);
+    await egress.close();
+  });
+});
+
+it('says in a registration what is wrong and who can allow it, and repeats nothing of the address', () => {
+  const rule = createAddressRule(createPolicy(STRICT));
+  for (const url of [
+    'https://10.0.0.77/',
+    'https://db.internal/',
+    'http://example.com/',
+    'https://example.com:99/',
+    'x',
+  ])
+    expect(rule(url)).not.toMatch(/10\.0\.0\.77|db\.internal|example\.com/);
+  expect(rule('https://10.0.0.77/')).toMatch(/private network.*KEYBEARER_EGRESS_ALLOW/);
+  expect(rule('https://example.com:99/')).toMatch(/443 or 8443/);
+  expect(rule('https://example.com/')).toBeUndefined();
+});
