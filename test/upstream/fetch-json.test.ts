@@ -2,15 +2,15 @@
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
-import { openDoor } from '../../src/upstream/egress/dispatcher.ts';
 import { fetchJson } from '../../src/upstream/fetch-json.ts';
+import { loopbackPolicy, openTestDoor } from '../support/a-door.ts';
 import { type Listener, listen } from '../support/upstreams/listener.ts';
 import { within } from '../support/within.ts';
 
 let listener: Listener;
 const asked: string[] = [];
 let answer: (response: http.ServerResponse) => void;
-const dispatcher = openDoor({ connectTimeoutMs: 1_000, socketsPerOrigin: 1, allow: () => undefined });
+const dispatcher = openTestDoor({ clock: systemClock, socketsPerOrigin: 1 });
 
 beforeAll(async () => {
   listener = await listen((request, response) => {
@@ -27,7 +27,11 @@ const read = (): Promise<unknown> => {
   asked.length = 0;
   const url = new URL('/keys', listener.url).href;
   const { signal } = new AbortController();
-  return within(fetchJson({ dispatcher, clock: systemClock }, url, signal), 'the document', 5_000);
+  return within(
+    fetchJson({ dispatcher, policy: loopbackPolicy, clock: systemClock }, url, signal),
+    'the document',
+    5_000,
+  );
 };
 
 describe('a document of another server', () => {
