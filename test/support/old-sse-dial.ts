@@ -1,18 +1,14 @@
 // Dials to servers of the 2024-11-05 transport, closed again when the test that opened them is over.
-import { Agent, fetch as undiciFetch } from 'undici';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection, Dial } from '../../src/connection/connection.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { Secret } from '../../src/shared/secret.ts';
-import { createSseDial, type SseDialDeps } from '../../src/upstream/sse-link.ts';
-import { loopbackPolicy } from './a-door.ts';
+import { createDoorFetch } from '../../src/upstream/egress/door-fetch.ts';
+import { createSseDial } from '../../src/upstream/sse-link.ts';
+import { loopbackPolicy, openTestDoor } from './a-door.ts';
 import { anOldSseServer, type OldOptions, type OldServer } from './old-sse-server.ts';
 import { aLog, aServer, client, never, none, secretSpec } from './stdio/a-stdio-server.ts';
 import { within } from './within.ts';
-
-// Node's own fetch types and undici's describe one thing in two declarations.
-const boundFetch = (dispatcher: Agent): SseDialDeps['fetch'] =>
-  ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as SseDialDeps['fetch'];
 
 export function anSseServer(url: string, headers: Record<string, string> = {}, spec = secretSpec()): UpstreamServer {
   const secrets = new Map(Object.entries(headers).map(([name, value]) => [name, new Secret(value)]));
@@ -33,14 +29,14 @@ export class OldSseBench {
   }
 
   dial(): Dial {
-    const agent = new Agent();
-    this.later(() => agent.destroy());
+    const dispatcher = openTestDoor({ clock: systemClock, socketsPerOrigin: null });
+    this.later(() => dispatcher.destroy());
     return createSseDial({
       clock: systemClock,
       logger: aLog('silent').logger,
       client,
       policy: loopbackPolicy,
-      fetch: boundFetch(agent),
+      fetch: createDoorFetch(dispatcher, loopbackPolicy),
     });
   }
 
