@@ -58,17 +58,22 @@ export class LineReader {
       this.#overflow.tail = lastOf(Buffer.concat([this.#overflow.tail, lastOf(part)]));
       return;
     }
-    this.#append(part);
-    if (this.#size <= this.#maxBytes) return;
-    const line = this.#held.subarray(0, this.#size);
-    this.#overflow = { head: Buffer.from(line.subarray(0, HEAD_BYTES)), tail: Buffer.from(lastOf(line)) };
+    if (this.#size + part.length <= this.#maxBytes) {
+      this.#append(part);
+      return;
+    }
+    // Not put together first: of all that only the ends are kept.
+    const held = this.#held.subarray(0, this.#size);
+    const head = Buffer.concat([held.subarray(0, HEAD_BYTES), part.subarray(0, HEAD_BYTES)]).subarray(0, HEAD_BYTES);
+    const tail = lastOf(Buffer.concat([lastOf(held), lastOf(part)]));
+    this.#overflow = { head, tail };
     this.#drop();
   }
 
   #append(part: Buffer): void {
     const size = this.#size + part.length;
     if (size > this.#held.length) {
-      const grown = Buffer.allocUnsafe(Math.max(size, this.#held.length * 2));
+      const grown = Buffer.allocUnsafe(Math.min(Math.max(size, this.#held.length * 2), this.#maxBytes));
       this.#held.copy(grown, 0, 0, this.#size);
       this.#held = grown;
     }

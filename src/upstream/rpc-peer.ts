@@ -34,6 +34,8 @@ interface Pending {
 const AFTERTALK_MS = 30_000;
 /** Answers to the server's own requests that may be under way; a flood of pings gets no more. */
 const MAX_ANSWERING = 16;
+/** What is no answer is small; reading more of it would hold everybody up. */
+const MAX_NOTICE_BYTES = 1024 * 1024;
 const NOBODY = /^notifications\/(?:cancelled|initialized|resources\/updated|subscriptions\/)/;
 
 export class RpcPeer {
@@ -165,6 +167,10 @@ export class RpcPeer {
   }
 
   #hear(message: Buffer): void {
+    if (message.length > MAX_NOTICE_BYTES) {
+      this.#deps.logger.debug({ bytes: message.length }, 'a notice of a server that is too large was skipped');
+      return;
+    }
     const raw = message.toString('latin1');
     const call: unknown = JSON.parse(message.toString('utf8'));
     if (!isJsonObject(call) || typeof call['method'] !== 'string') return;

@@ -27,6 +27,7 @@ const tools = {
     for (const message of held.reverse()) write(message);
     held = [];
   },
+  stopReading: () => process.stdin.pause(),
   // Never answers.
   hang: () => undefined,
   cancelled: (id) => write({ id, result: text(cancelled) }),
