@@ -17,8 +17,12 @@ import { secretsOf } from './stdio-env.ts';
 import { type ProcessDeps, type StdioProcess, startProcess } from './stdio-process.ts';
 import type { StartPlace } from './stdio-starts.ts';
 
-/** As over HTTP: `maxResultBytes` may be as much, so a result of that size has to come through. */
-export const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/**
+ * Reading one message takes the time of all, about a hundredth of a second for this much. Who registers a
+ * server for larger results (`maxResultBytes`) gets them through: then a line may be as much, and its envelope.
+ */
+const MAX_LINE_BYTES = 4 * 1024 * 1024;
+const MAX_ENVELOPE_BYTES = 64 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_STRAY_LINES = 1_000;
 /** A server that works may say something on the wrong stream now and then, for days. */
@@ -63,9 +67,10 @@ export class StdioLink {
     this.#log = new StderrLog(deps.clock, this.#logger, secretsOf(transport, credential));
     const echo = new Echo(knownSecrets(transport, server.credential, credential));
     this.peer = new RpcPeer({ clock: deps.clock, logger: this.#logger, client: deps.client, send: this.#send, echo });
-    this.#reader = new LineReader(MAX_LINE_BYTES, {
+    const maxBytes = Math.max(MAX_LINE_BYTES, server.maxResultBytes + MAX_ENVELOPE_BYTES);
+    this.#reader = new LineReader(maxBytes, {
       line: (line) => this.#line(line),
-      tooLong: (ends) => this.peer.receiveTooLong(ends, MAX_LINE_BYTES),
+      tooLong: (ends) => this.peer.receiveTooLong(ends, maxBytes),
     });
   }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts';
 /** Does one slice; true when there is more. */
 export type Slice = () => boolean;
 
-const SLICES_PER_TURN = 8;
+const SLICES_PER_TURN = 4;
 /** So many full turns in a row are a long answer; more are a flood, which gets half of our time at most. */
 const FULL_TURNS = 64;
 const PAUSE_MS = 4;

@@ -70,6 +70,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   /^src\/upstream\/stdio-(?:census|leftovers|turns)\.ts /,
   'src/upstream/stdio-backoff.ts MAX_REMEMBERED',
   'src/upstream/stdio-dial.ts MAX_PER_TENANT',
+  'src/upstream/stdio-link.ts MAX_ENVELOPE_BYTES',
   'src/upstream/stdio-watchdog.ts MAX_RESTARTS',
   'src/wire/needles.ts LONGEST_STEP',
   'src/wire/scan.ts WALKED_BYTES',

@@ -137,13 +137,22 @@ describe('answers of a command', () => {
   it('B128: over the limit fail that call at once and leave the others alone', async () => {
     const connection = await dialed('server.mjs');
     const slow = call(connection, 'reverse', { value: 'kept', count: 2 });
-    const huge = call(connection, 'huge', { bytes: 17 * 1024 * 1024 });
+    const huge = call(connection, 'huge', { bytes: 5 * 1024 * 1024 });
     await expect(within(huge, 'the refusal', 15_000)).rejects.toMatchObject({
       code: 'upstream_protocol',
       message: expect.stringContaining('larger than') as string,
     });
     await call(connection, 'reverse', { value: 'other', count: 2 });
     expect(textOf(await slow)).toBe('kept');
+  });
+
+  it('of as many bytes as the server is registered for come through whole', async () => {
+    const bytes = 16 * 1024 * 1024;
+    const dial = createStdioDial({ clock: systemClock, logger: aLog('silent').logger, client, parentEnv });
+    const connection = await dial({ ...aServer(stdioTransport('server.mjs')), maxResultBytes: bytes }, none, never());
+    open.push(connection);
+    const answer = await within(call(connection, 'huge', { bytes: bytes - 1_000 }), 'the answer', 15_000);
+    expect(textOf(answer)).toHaveLength(bytes - 1_000);
   });
 
   it('B121: with null or unknown ids are skipped, and the real one still counts', async () => {
