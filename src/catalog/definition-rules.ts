@@ -85,6 +85,13 @@ export function visibleTextProblem(text: string): string | undefined {
   return /^[\x20-\x7e]{1,4096}$/.test(text) ? undefined : 'must be 1 to 4096 characters of visible ASCII';
 }
 
+/** A path that is not absolute would be looked for in the working directory, into which others may write. */
+export function commandProblem(text: string): string | undefined {
+  if (text.includes('/') && !text.startsWith('/'))
+    return 'must be an absolute path, or a plain name that is found in PATH';
+  return argumentProblem(text);
+}
+
 export function argumentProblem(text: string): string | undefined {
   if (text.includes('\u0000')) return 'cannot be passed to a command: it has a NUL character';
   return text.length > 8192 ? 'is longer than 8192 characters' : undefined;

@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { Secret } from '../shared/secret.ts';
 import type { AddressRule } from './address-rule.ts';
-import { argumentProblem, isLoopbackUrl, urlProblem } from './definition-rules.ts';
+import { argumentProblem, commandProblem, isLoopbackUrl, urlProblem } from './definition-rules.ts';
 import type { Shape } from './definition-shape.ts';
 import { envNameProblem, envValueProblem } from './env-name.ts';
 import { headerNameProblem, headerValueProblem } from './header-name.ts';
@@ -76,7 +76,7 @@ function readStdio(root: Shape, source: 'table' | 'file'): StdioTransport | unde
     root.refuse('command', NO_COMMANDS_HERE);
     return undefined;
   }
-  const command = root.requiredText('command', argumentProblem);
+  const command = root.requiredText('command', commandProblem);
   const args = root.texts('args', 256, argumentProblem) ?? [];
   const cwd = root.text('cwd', (text) => (isAbsolute(text) ? argumentProblem(text) : 'must be an absolute path'));
   const env = readEnv(root.member('env'));

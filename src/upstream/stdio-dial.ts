@@ -34,10 +34,15 @@ export function createStdioDial(deps: StdioDialDeps): Dial {
     watch: createCommandWatch(clock, logger, dataDir),
     starts: new Starts(clock, maxPerTenant),
   };
+  let isRootTold = false;
   return async (server, credential, signal) => {
     const { transport } = server;
     if (transport.kind !== 'stdio') throw new ProxyError('internal', 'This server is no command.');
     signal.throwIfAborted();
+    if (!isRootTold && deps.runAs === undefined && process.getuid?.() === 0) {
+      isRootTold = true;
+      logger.warn('commands run as root, as this process does; see KEYBEARER_COMMAND_USER');
+    }
     const place = await shared.starts.admit(server.tenantId, startKey(server, credential), signal);
     try {
       return await dialCommand(shared, server, transport, credential, place, signal);

@@ -19,6 +19,9 @@ const tools = {
   env: (id) => write({ id, result: text({ ...process.env }) }),
   // Backwards, in which form nobody takes a secret out of it.
   sdrawkcab: (id, { name }) => write({ id, result: text([...process.env[name]].reverse().join('')) }),
+  user: (id) =>
+    write({ id, result: text({ uid: process.getuid(), gid: process.getgid(), groups: process.getgroups() }) }),
+  argv: (id) => write({ id, result: text(process.argv.slice(2)) }),
   pid: (id) => write({ id, result: text(String(process.pid)) }),
   // Answers in reverse order as soon as `count` calls wait.
   reverse(id, { value, count }) {
