@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/connection/connection.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import type { TenantId } from '../../src/shared/id.ts';
+import { Secret } from '../../src/shared/secret.ts';
 import { StderrLog } from '../../src/upstream/stderr-log.ts';
 import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import { aLog, aServer, call, client, never, none, stdioTransport, textOf } from '../support/stdio/a-stdio-server.ts';
@@ -99,7 +100,7 @@ describe('what a command says beside the protocol', () => {
       JSON.stringify({ key }),
     ];
     const log = aLog();
-    const told = new StderrLog(systemClock, log.logger, [key]);
+    const told = new StderrLog(systemClock, log.logger, [new Secret(key)]);
     for (const dress of dresses) {
       told.push(Buffer.from(`key=${dress}.\n`));
       told.stray(Buffer.from(`[${dress}]`));
