@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { McpRoute } from '../../src/agent/route.ts';
-import { Sessions } from '../../src/agent/sessions.ts';
+import { type Session, Sessions } from '../../src/agent/sessions.ts';
 import type { PrincipalId, TenantId } from '../../src/shared/id.ts';
 import { ACME, ANNA, aCaller, BEN } from '../catalog/a-tenant.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -115,6 +115,22 @@ describe('too many sessions of one caller', () => {
     expect(sessions.find(first.id, aCaller(), route)).toBe(first);
     expect(sessions.find(foreign.id, aCaller(BEN), route)).toBe(foreign);
     expect(sessions.size).toBe(1_001);
+  });
+
+  it('of one tenant end its own longest unused, whatever another tenant has', () => {
+    const clock = new FakeClock();
+    const sessions = new Sessions(clock, () => someLimits({ maxSessions: 3 }));
+    const open = (principal: string, tenant = 'acme') =>
+      sessions.open(aCaller(principal as PrincipalId, tenant as TenantId), route, '2025-11-25', {});
+    const isThere = (session: Session, principal: string, tenant = 'acme'): boolean =>
+      sessions.find(session.id, aCaller(principal as PrincipalId, tenant as TenantId), route) !== undefined;
+    const foreign = open('x', 'umbrella');
+    const [a, b, c] = [open('a'), open('b'), open('c')];
+    clock.advance(1);
+    expect(isThere(a, 'a')).toBe(true);
+    const d = open('d');
+    expect([isThere(a, 'a'), isThere(b, 'b'), isThere(c, 'c'), isThere(d, 'd')]).toEqual([true, false, true, true]);
+    expect(isThere(foreign, 'x', 'umbrella')).toBe(true);
   });
 
   it('B268: are forgotten when they end', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/connection/lease.ts';
 import { aTenantId } from '../credential/in-memory.ts';
-import { acquire, anna, held } from './a-pool.ts';
+import { someLimits } from '../support/limits.ts';
+import { acquire, anna, held, server } from './a-pool.ts';
 import { aServer, keyOf, PoolBench, settled } from './support.ts';
 
 describe('the limit of a tenant', () => {
@@ -91,6 +92,79 @@ describe('the limit of a tenant', () => {
       bench.dials[n]?.fail(new Error('no'));
       await expect(failing).rejects.toThrow('no');
     }
+  });
+});
+
+describe('two tenants of one pool', () => {
+  const umbrella = aTenantId('umbrella');
+  const foreign = aServer({}, { tenantId: umbrella });
+
+  it('end only their own connections, the longest idle first, and none with a call in flight', async () => {
+    const bench = new PoolBench(2);
+    // The other tenant's has been idle for longer than any of the first.
+    bench.pool.release(await acquire(bench, anna, foreign));
+    const busy = await acquire(bench, keyOf('a'));
+    bench.pool.release(await acquire(bench, keyOf('b')));
+    bench.pool.release(await acquire(bench, keyOf('c')));
+    bench.pool.release(await acquire(bench, keyOf('d')));
+    expect(bench.connections.map(({ isClosed }) => isClosed)).toEqual([false, false, true, true, false]);
+    expect(busy.connection.isClosed).toBe(false);
+    await acquire(bench, keyOf('e'));
+    await expect(acquire(bench, keyOf('f'))).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(acquire(bench, keyOf('g'), foreign)).resolves.toBeDefined();
+  });
+
+  it('have each their own limit, and one that is lowered while it is reached counts from the next connection on', async () => {
+    let ofAcme = 4;
+    const bench = new PoolBench();
+    bench.limitsOf = (tenantId) => someLimits({ maxConnections: tenantId === umbrella ? 1 : ofAcme });
+    for (const name of ['a', 'b', 'c', 'd']) bench.pool.release(await acquire(bench, keyOf(name)));
+    bench.pool.release(await acquire(bench, anna, foreign));
+    ofAcme = 2;
+    await acquire(bench, keyOf('e'));
+    expect([bench.pool.list(server.tenantId).length, bench.pool.list(umbrella).length]).toEqual([2, 1]);
+  });
+
+  it('wait apart: where one has as many waiting calls as it may, it is told so at once, and the other goes on', async () => {
+    const bench = new PoolBench(2_000, 64, { maxWaitingCalls: 3 });
+    bench.dialsAtOnce = false;
+    const leaver = new AbortController();
+    const waiting = ['a', 'b', 'c'].map((name) => acquire(bench, keyOf(name), server, leaver.signal));
+    await settled();
+    await expect(acquire(bench, keyOf('d'))).rejects.toMatchObject({
+      code: 'overloaded',
+      data: { retryAfterMs: 1_000 },
+    });
+    expect(bench.dials).toHaveLength(3);
+    const other = acquire(bench, anna, foreign);
+    await settled();
+    bench.dials[3]?.succeed();
+    await expect(other).resolves.toMatchObject({ server: foreign });
+    // Who leaves makes room, also while the connection they waited for is not there yet.
+    leaver.abort(new Error('left'));
+    expect((await Promise.allSettled(waiting)).every(({ status }) => status === 'rejected')).toBe(true);
+    const next = acquire(bench, keyOf('e'));
+    await settled();
+    bench.dials[4]?.succeed();
+    await expect(next).resolves.toBeDefined();
+  });
+
+  it('wait apart for places, too', async () => {
+    const bench = new PoolBench(2_000, 64, { maxWaitingCalls: 2 });
+    const narrow = aServer({ maxConcurrentCalls: 1 });
+    const narrowForeign = aServer({ maxConcurrentCalls: 1 }, { tenantId: umbrella });
+    const [place] = await held(bench, 1, narrow);
+    const [foreignPlace] = await held(bench, 1, narrowForeign);
+    const mine = [acquire(bench, anna, narrow), acquire(bench, anna, narrow)];
+    await settled();
+    await expect(acquire(bench, anna, narrow)).rejects.toMatchObject({ code: 'overloaded' });
+    const theirs = acquire(bench, anna, narrowForeign);
+    await settled();
+    bench.pool.release(foreignPlace as Lease);
+    await expect(theirs).resolves.toBe(foreignPlace);
+    bench.pool.release(place as Lease);
+    bench.pool.release(await (mine[0] as Promise<Lease>));
+    await expect(mine[1]).resolves.toBe(place);
   });
 });
 

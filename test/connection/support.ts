@@ -3,6 +3,7 @@ import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection } from '../../src/connection/connection.ts';
 import { Pool } from '../../src/connection/pool.ts';
 import type { Credential } from '../../src/credential/credential.ts';
+import type { LimitsOf } from '../../src/limits/limits-of.ts';
 import type { TenantLimits } from '../../src/limits/tenant-limits.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
@@ -69,17 +70,19 @@ export class PoolBench {
   readonly dials: PendingDial[] = [];
   readonly connections: FakeConnection[] = [];
   readonly pool: Pool;
+  limitsOf: LimitsOf;
   /** Otherwise dials wait until the test answers them. */
   dialsAtOnce = true;
   /** A dial that takes no notice of its signal. */
   isDeaf = false;
 
   constructor(maxConnections = 2_000, maxChildren = 64, more: Partial<TenantLimits> = {}) {
+    this.limitsOf = () => someLimits({ maxConnections, maxChildren, ...more });
     this.pool = new Pool({
       dial: (server, credential, signal) => this.#dial(server, credential, signal),
       clock: this.clock,
       logger: createLogger('silent'),
-      limitsOf: () => someLimits({ maxConnections, maxChildren, ...more }),
+      limitsOf: (tenantId) => this.limitsOf(tenantId),
     });
   }
 
