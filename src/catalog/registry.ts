@@ -114,6 +114,8 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     if (change.kind === 'resync') for (const tenantId of tenants.keys()) void rereads.run(() => quietly(tenantId));
     else if (change.kind === 'servers' || change.kind === 'catalogs' || change.kind === 'tenants')
       void quietly(change.tenantId);
+    // What was sealed by a key that is gone can be used no more; a tenant that nobody asked for is read when they do.
+    else if (change.kind === 'data_keys' && tenants.has(change.tenantId)) void quietly(change.tenantId);
   });
 
   const tenant = (tenantId: TenantId): TenantServers | Promise<TenantServers> =>

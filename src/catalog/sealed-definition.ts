@@ -50,6 +50,23 @@ export async function openDefinition(definition: unknown, open: Open): Promise<u
   });
 }
 
+/** Gives the new text, or undefined where it may stay. */
+export type Reseal = (path: string, sealed: string, destination: string) => Promise<string | undefined>;
+
+/** For the rotation of keys: the same secrets sealed anew; undefined when all of it may stay as it is. */
+export async function resealDefinition(definition: unknown, reseal: Reseal): Promise<unknown> {
+  const destination = destinationOf(definition);
+  let isNew = false;
+  const resealed = await replaceSecrets(definition, async (path, value) => {
+    if (!isSealed(value) || typeof value.sealed !== 'string') return value;
+    const text = await reseal(path, value.sealed, destination);
+    if (text === undefined) return value;
+    isNew = true;
+    return { sealed: text };
+  });
+  return isNew ? resealed : undefined;
+}
+
 /** For showing. Rows written by hand may hold anything in these places, so anything there is covered. */
 export function maskDefinition(definition: unknown): unknown {
   if (!isJsonObject(definition)) return definition;

@@ -4,7 +4,7 @@ import type { TenantId } from './id.ts';
 
 export type Change =
   | { readonly kind: 'resync' }
-  | { readonly kind: 'tenants' | 'issuers' | 'agent_keys'; readonly tenantId: TenantId }
+  | { readonly kind: 'tenants' | 'issuers' | 'agent_keys' | 'data_keys'; readonly tenantId: TenantId }
   | { readonly kind: 'servers'; readonly tenantId: TenantId; readonly serverId: string }
   | { readonly kind: 'catalogs'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string }
   | { readonly kind: 'credentials'; readonly tenantId: TenantId; readonly serverId: string; readonly owner: string }
