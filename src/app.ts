@@ -17,6 +17,7 @@ import { createFairness } from './app-fairness.ts';
 import { createLinks } from './app-links.ts';
 import type { App, AppOptions } from './app-options.ts';
 import { createPages } from './app-pages.ts';
+import { createVaultParts } from './app-vault.ts';
 import { createCatalog, type HasCredential } from './catalog/catalog.ts';
 import { createDiscovery } from './catalog/discovery.ts';
 import { findFirstTools } from './catalog/first-tools.ts';
@@ -25,10 +26,8 @@ import { isLoopbackHost } from './catalog/loopback-host.ts';
 import { createRegistry } from './catalog/registry.ts';
 import { Pool } from './connection/pool.ts';
 import { retireOutdated } from './connection/retire-outdated.ts';
-import { boundKeyProvider } from './credential/bound-key-provider.ts';
 import { ownerKey } from './credential/credential.ts';
 import { createDefinitionSecrets } from './credential/definition-secrets.ts';
-import { createVault } from './credential/vault.ts';
 import { announcedIssuers, announcedKeys, announcedTenants } from './identity/announced.ts';
 import { createApiKeyVerifier } from './identity/api-key-verifier.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
@@ -52,7 +51,6 @@ import { Lifecycle } from './shared/lifecycle.ts';
 import { createAgentKeyStore } from './store/agent-keys.ts';
 import { createCatalogStore } from './store/catalogs.ts';
 import { openChangeFeed } from './store/change-feed.ts';
-import { createDataKeyStore } from './store/data-keys.ts';
 import { openDatabase } from './store/database.ts';
 import { createIssuerStore } from './store/issuers.ts';
 import { requireRowSecurity } from './store/row-security.ts';
@@ -84,8 +82,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const issuers = announcedIssuers(createIssuerStore(database), announce);
     const keys = announcedKeys(createAgentKeyStore(database), announce);
     const servers = createServerStore(database);
-    const masterKeys = boundKeyProvider(options.masterKeys, clock);
-    const vault = createVault({ masterKeys, dataKeys: createDataKeyStore(database) });
+    const { masterKeys, vault, keysAtRest } = await createVaultParts(options, database, changes, life);
 
     const { dial, fetch, fetchJson, addressRule } = createLinks({ ...options, publicUrl: publicUrlNow }, life);
 
@@ -234,6 +231,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       tickets,
       linkSignInAllowed,
       vault,
+      keysAtRest,
       clock,
       logger,
     });

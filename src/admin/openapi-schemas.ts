@@ -199,5 +199,22 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     ['principal'],
   ),
+  Vault: object({
+    masterKeys: {
+      type: 'array',
+      items: object({
+        id: text,
+        isCurrent: { type: 'boolean' },
+        isKnown: { type: 'boolean', description: 'False: it is given no more, and what it wraps cannot be opened.' },
+        wraps: { type: 'integer' },
+      }),
+    },
+  }),
+  DataKeyList: object({
+    items: {
+      type: 'array',
+      items: object({ id: text, isCurrent: { type: 'boolean' }, createdAt: time, seals: { type: 'integer' } }),
+    },
+  }),
   ConnectLink: object({ url, expiresAt: time, server: text }),
 };

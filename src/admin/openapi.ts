@@ -151,6 +151,37 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   [`${TENANT}/connections/{id}`]: {
     delete: { id: 'endConnection', summary: 'End a connection once its calls are done', status: 204 },
   },
+  '/vault': {
+    get: {
+      id: 'getVault',
+      summary: 'Which master keys there are, and how many stored keys each wraps',
+      operatorOnly: true,
+      status: 200,
+      answer: 'Vault',
+    },
+  },
+  [`${TENANT}/rotate-key`]: {
+    post: {
+      id: 'rotateKey',
+      summary: 'Make a new data key for the tenant; what is stored is sealed anew in the background',
+      status: 200,
+      answer: 'DataKeyList',
+    },
+  },
+  [`${TENANT}/data-keys`]: {
+    get: {
+      id: 'listDataKeys',
+      summary: "The tenant's data keys, and how many rows each seals",
+      status: 200,
+      answer: 'DataKeyList',
+    },
+    delete: {
+      id: 'shredTenant',
+      summary: 'Delete all data keys of the tenant: what they sealed is lost for ever',
+      operatorOnly: true,
+      status: 204,
+    },
+  },
   [`${TENANT}/connect-links`]: {
     post: {
       id: 'createConnectLink',

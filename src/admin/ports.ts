@@ -8,6 +8,7 @@ import type { Owner } from '../credential/credential.ts';
 import type { CredentialStore } from '../credential/credential-store.ts';
 import type { ImportGrant } from '../credential/import-grant.ts';
 import type { SecretKeeper } from '../credential/keep-secret.ts';
+import type { DataKeyReport, MasterKeyReport } from '../credential/key-report.ts';
 import type { Tickets } from '../credential/tickets.ts';
 import type { Vault } from '../credential/vault.ts';
 import type { AgentKey, AgentKeyStore, IssuerStore, TenantStore } from '../identity/tenant-store.ts';
@@ -58,6 +59,16 @@ export interface LiveConnections {
   end(tenantId: TenantId, id: string): boolean;
 }
 
+/** The keys that seal what is stored. */
+export interface KeysAtRest {
+  masterKeys(): Promise<readonly MasterKeyReport[]>;
+  dataKeys(tenantId: TenantId): Promise<readonly DataKeyReport[]>;
+  /** A new data key seals from now on; what is there is sealed anew in the background. */
+  rotate(tenantId: TenantId): Promise<void>;
+  /** Deletes a tenant's data keys: nobody can open what they sealed any more. */
+  shred(tenantId: TenantId): Promise<void>;
+}
+
 /** How definitions of this installation are checked and their secrets kept. */
 export interface DefinitionRules {
   readonly secretsOf: (tenantId: TenantId, serverName: string) => { readonly seal: Seal; readonly open: Open };
@@ -89,6 +100,7 @@ export interface AdminDeps {
   /** Whether whoever holds a link may be taken for its person. */
   readonly linkSignInAllowed: () => boolean;
   readonly vault: Pick<Vault, 'seal'>;
+  readonly keysAtRest: KeysAtRest;
   readonly clock: Clock;
   readonly logger: Logger;
 }

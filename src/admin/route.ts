@@ -24,6 +24,8 @@ interface Route {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** As in OpenAPI: `/tenants/{tenant}/servers/{name}`. */
   readonly path: string;
+  /** A post that says everything by its address; a body is not read. */
+  readonly takesNoBody?: true;
 }
 
 export interface OperatorRoute extends Route {

@@ -23,7 +23,10 @@ export function createAdminRouter(deps: AdminDeps): Router {
   });
   router.use(requireAdmin(deps));
   // Before the body is read, so that a wrong address costs nothing.
-  for (const route of routes) router[route.method](toExpressPath(route.path), requireJson, readJson, run(deps, route));
+  for (const route of routes) {
+    const body = route.takesNoBody ? [] : [requireJson, readJson];
+    router[route.method](toExpressPath(route.path), ...body, run(deps, route));
+  }
   for (const path of new Set(routes.map((route) => route.path)))
     router.all(toExpressPath(path), refuseMethod(routes, path));
   router.use(() => {

@@ -4,6 +4,7 @@ import { connectionRoutes } from './connections.ts';
 import { credentialRoutes } from './credentials.ts';
 import { issuerRoutes } from './issuers.ts';
 import { keyRoutes } from './keys.ts';
+import { keysAtRestRoutes } from './keys-at-rest.ts';
 import type { AdminDeps } from './ports.ts';
 import type { AdminRoute } from './route.ts';
 import { serverRoutes } from './servers.ts';
@@ -18,5 +19,6 @@ export function adminRoutes(deps: AdminDeps): readonly AdminRoute[] {
     credentialRoutes,
     connectionRoutes,
     connectLinkRoutes,
+    keysAtRestRoutes,
   ].flatMap((routesOf) => routesOf(deps));
 }

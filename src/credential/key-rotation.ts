@@ -104,6 +104,8 @@ export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
   const start = (): Promise<void> => {
     running ??= work().finally(() => {
       running = undefined;
+      // Asked for just when the last round ended.
+      if (!signal.aborted && (allWanted || wanted.size > 0)) void start();
     });
     return running;
   };

@@ -8,7 +8,13 @@ import { describeError, type Logger } from '../shared/logger.ts';
 import { isKeyUnknown } from './key-provider.ts';
 import { resealSignIn } from './reseal-sign-in.ts';
 import type { SealedRowsStore, SealedTable } from './rotation-store.ts';
-import { attemptContext, clientContext, credentialContext, definitionContext, type SealContext } from './seal-context.ts';
+import {
+  attemptContext,
+  clientContext,
+  credentialContext,
+  definitionContext,
+  type SealContext,
+} from './seal-context.ts';
 import { prefixOf } from './sealed-form.ts';
 import type { Vault } from './vault.ts';
 
@@ -49,17 +55,17 @@ export async function resealTenant(
   };
 
   const table = async <Row extends { readonly sealed: Buffer }>(
-    { list, replace }: SealedTable<Row>,
+    rowsOf: SealedTable<Row>,
     contextOf: (row: Row) => SealContext,
   ): Promise<void> => {
     let after: Row | undefined;
     do {
-      const page = await list(tenantId, fresh, after, ROWS_AT_ONCE);
+      const page = await rowsOf.list(tenantId, fresh, after, ROWS_AT_ONCE);
       for (const row of page) {
         const context = contextOf(row);
         await one(context.purpose, async () => {
           const sealed = await vault.reseal(tenantId, context, row.sealed);
-          return sealed !== undefined && (await replace(tenantId, row, sealed));
+          return sealed !== undefined && (await rowsOf.replace(tenantId, row, sealed));
         });
       }
       after = page.length < ROWS_AT_ONCE ? undefined : page.at(-1);

@@ -1,7 +1,8 @@
 // Opens the secret in a tenant's way of signing in, which its admin had sealed; a text written into the
 // table by hand is the secret itself.
-import type { TenantId } from '../shared/id.ts';
+
 import { ProxyError } from '../shared/errors.ts';
+import type { TenantId } from '../shared/id.ts';
 import { Secret } from '../shared/secret.ts';
 import { signInContext } from './seal-context.ts';
 import type { Vault } from './vault.ts';
@@ -28,5 +29,8 @@ export function createOpenSignInSecret(vault: Pick<Vault, 'open'>): OpenSignInSe
 
 function sayIfLost(error: unknown): never {
   if (!isShredded(error)) throw error;
-  throw new ProxyError('upstream_unavailable', 'Signing in has to be set up again here: an admin has to send its secret.');
+  throw new ProxyError(
+    'upstream_unavailable',
+    'Signing in has to be set up again here: an admin has to send its secret.',
+  );
 }

@@ -8,7 +8,8 @@ export function parseChange(payload: string): Change | undefined {
   if (kind === 'resync') return { kind };
   const tenantId = typeof tenant === 'string' ? parseTenantId(tenant) : undefined;
   if (tenantId === undefined) return undefined;
-  if (kind === 'tenants' || kind === 'issuers' || kind === 'agent_keys' || kind === 'data_keys') return { kind, tenantId };
+  if (kind === 'tenants' || kind === 'issuers' || kind === 'agent_keys' || kind === 'data_keys')
+    return { kind, tenantId };
   if (typeof serverId !== 'string') return undefined;
   if (kind === 'servers') return { kind, tenantId, serverId };
   if (typeof owner !== 'string') return undefined;

@@ -62,6 +62,8 @@ export interface AdminApi extends AsyncDisposable {
   readonly ticketRows: InMemoryTickets;
   readonly signedIn: string[];
   readonly disconnected: string[];
+  /** What was asked of the keys at rest. */
+  readonly rotated: string[];
   readonly log: string[];
   /** Everything that was answered so far. */
   readonly answers: string[];
@@ -87,6 +89,7 @@ export async function openAdminApi(): Promise<AdminApi> {
   const files: ServerRow[] = [];
   const live: AdminApi['live'] = [];
   const [signedIn, disconnected, log, answers]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const rotated: string[] = [];
   let registered: (RegisteredServer & { tenantId: TenantId })[] = [];
   let revision = 0;
   const secretsOf = createDefinitionSecrets(vault);
@@ -193,6 +196,12 @@ export async function openAdminApi(): Promise<AdminApi> {
     tickets: createTickets({ store: ticketRows, clock, publicUrl: () => 'https://px.test' }),
     linkSignInAllowed: () => true,
     vault,
+    keysAtRest: {
+      masterKeys: async () => [{ id: 'm1', isCurrent: true, isKnown: true, wraps: 2 }],
+      dataKeys: async (tenantId) => [{ id: `k-${tenantId}`, isCurrent: true, createdAt: 0, seals: 3 }],
+      rotate: async (tenantId) => void rotated.push(`rotate ${tenantId}`),
+      shred: async (tenantId) => void rotated.push(`shred ${tenantId}`),
+    },
     clock,
     logger: createLogger('debug', { write: (line) => void log.push(line) }),
   };
@@ -215,6 +224,7 @@ export async function openAdminApi(): Promise<AdminApi> {
     ticketRows,
     signedIn,
     disconnected,
+    rotated,
     log,
     answers,
     async send(method, path, body, options = {}) {

@@ -37,6 +37,10 @@ const ROUTES = [
   'get /tenants/{tenant}/connections',
   'delete /tenants/{tenant}/connections/{id}',
   'post /tenants/{tenant}/connect-links',
+  'get /vault',
+  'post /tenants/{tenant}/rotate-key',
+  'get /tenants/{tenant}/data-keys',
+  'delete /tenants/{tenant}/data-keys',
 ];
 
 function refsIn(node: unknown): readonly string[] {

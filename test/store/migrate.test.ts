@@ -52,6 +52,7 @@ describe('migrate', () => {
       '0005_grants',
       '0006_browser_sessions',
       '0007_row_level_security',
+      '0008_key_rotation',
     ]);
     // B264: what took the lock has given it back.
     expect(await advisoryLocks()).toEqual([]);

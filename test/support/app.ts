@@ -56,6 +56,7 @@ export interface AgentWishes {
 export interface TestApp {
   readonly url: string;
   readonly adminKey: string;
+  readonly databaseUrl: string;
   /** Every line that was logged, from debug on. */
   readonly lines: readonly string[];
   readonly stopping: Promise<void> | undefined;
@@ -179,6 +180,7 @@ function wrap(
   return {
     url: app.url,
     adminKey,
+    databaseUrl: database.url,
     lines,
     get stopping() {
       return stopping;
