@@ -15,7 +15,7 @@ import type { TestApp } from '../support/app.ts';
 import { type Scene, withKeys } from '../support/scene.ts';
 import { Browser } from '../support/sign-in/browser-jar.ts';
 import { linkFrom, signIn, signInWorld, withOauth } from '../support/sign-in/sign-in-scene.ts';
-import { agree, answerOf } from './pages-walk.ts';
+import { agree } from './pages-walk.ts';
 
 export const CANARIES = {
   pasted: 'canary-pasted-"\\/+=ü-7f1a',
@@ -110,7 +110,7 @@ export async function sealedThings(app: TestApp): Promise<readonly SealedThing[]
     add(row, 'attempt', attemptContext(attempt), bytes(row, 'sealed'));
   }
   for (const row of await app.sql('SELECT * FROM servers'))
-    for (const [path, sealed] of sealedIn(row['definition'] as Row, ''))
+    for (const [path, sealed] of sealedIn(row['definition'], ''))
       add(
         row,
         'definition',
