@@ -3,8 +3,10 @@
 // Three kinds of failure, kept apart because a grant's life hangs on it: OAuthRefusal (the server answered
 // with an OAuth error), OAuthUnavailable (it gave no usable answer, so nothing is known about the grant),
 // and ProxyError with a message for people (the server cannot be signed in to as it is set up).
+
 import type { webcrypto } from 'node:crypto';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { OwnError } from '../shared/errors.ts';
 import type { Secret } from '../shared/secret.ts';
 
 /** Where and how the people of one registered server sign in: discovered, or pinned in its definition. */
@@ -91,7 +93,7 @@ export interface TokenSet {
 }
 
 /** The server answered with an OAuth error: the code says what about. Description and body are for nobody. */
-export class OAuthRefusal extends Error {
+export class OAuthRefusal extends OwnError {
   /** RFC 6749 §4.1.2.1, §5.2, or whatever word the server used, at most 64 characters of [A-Za-z0-9_.:-]. */
   readonly code: string;
 
@@ -107,7 +109,7 @@ export class OAuthRefusal extends Error {
 }
 
 /** No usable answer: down, slow, too many requests, garbage. Says nothing about any grant or client. */
-export class OAuthUnavailable extends Error {
+export class OAuthUnavailable extends OwnError {
   readonly retryAfterMs: number | undefined;
 
   /** `reason` is safe to show: no address, no token, no text of the server's. */

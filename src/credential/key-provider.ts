@@ -1,6 +1,6 @@
 // Port: the master keys that wrap the tenants' data keys. It wraps and unwraps and never hands out a key, so that a
 // key management service, which keeps its own to itself, fits: AWS and Google take `words` as their additional data.
-import { ProxyError } from '../shared/errors.ts';
+import { OwnError, ProxyError } from '../shared/errors.ts';
 
 export interface Wrapped {
   /** Stored beside what it wrapped; says nothing about the key. */
@@ -34,7 +34,7 @@ const UNKNOWN = 'master_key_unknown';
 export function keyUnknown(id: string): ProxyError {
   return new ProxyError('overloaded', 'The master key for this is not here. Its operator has to give it back.', {
     data: { reason: UNKNOWN },
-    cause: new Error(`master key ${id} is not among those given`),
+    cause: new OwnError(`master key ${id} is not among those given`),
   });
 }
 

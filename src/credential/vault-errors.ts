@@ -1,9 +1,9 @@
 // What goes wrong with something sealed, and who can help.
-import { ProxyError } from '../shared/errors.ts';
+import { OwnError, ProxyError } from '../shared/errors.ts';
 
 /** Changed, moved, or no secret of ours. One sentence for every reason; which it was is for our own log only. */
 export function cannotOpen(reason: string): ProxyError {
-  return new ProxyError('internal', 'A stored secret could not be opened.', { cause: new Error(reason) });
+  return new ProxyError('internal', 'A stored secret could not be opened.', { cause: new OwnError(reason) });
 }
 
 const SHREDDED = 'key_deleted';

@@ -1,8 +1,10 @@
 // An issuer's public keys, fetched seldom however many tokens ask: neither unknown key ids nor a dead
 // endpoint can make us a hammer (T14). Every tenant has its own memory, also of the same address.
+
 import type { JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../shared/clock.ts';
+import { OwnError } from '../shared/errors.ts';
 import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight, waitFor } from '../shared/single-flight.ts';
@@ -62,7 +64,7 @@ export function createJwksSource({
 
   async function fetchKeys(uri: string): Promise<JWTVerifyGetKey> {
     const abort = new AbortController();
-    const cancel = clock.after(DEADLINE_MS, () => abort.abort(new Error('the key endpoint did not answer in time')));
+    const cancel = clock.after(DEADLINE_MS, () => abort.abort(new OwnError('the key endpoint did not answer in time')));
     try {
       return parseKeySet(await waitFor(fetchJson(uri, abort.signal), abort.signal));
     } finally {
@@ -112,7 +114,7 @@ export function createJwksSource({
       const newer = clock.now() < state.failedUntil ? undefined : await load(state);
       if (newer !== undefined) return newer;
       if (state.keys !== undefined && isWithin(state, USABLE_MS)) return state.keys;
-      throw new Error('the issuer has no usable keys');
+      throw new OwnError('the issuer has no usable keys');
     },
     async resolveNewer({ tenantId, issuer, jwksUri }) {
       if (jwksUri === undefined) return undefined;

@@ -1,6 +1,8 @@
 // Does an issuer's key stand behind this token, and do its issuer and times hold? All of jose is asked here.
+
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import type { Clock } from '../shared/clock.ts';
+import { OwnError } from '../shared/errors.ts';
 import { describeError } from '../shared/logger.ts';
 import type { JwksSource } from './jwks-source.ts';
 import { refusal } from './refusal.ts';
@@ -77,5 +79,5 @@ function allowedAlgorithms({ algorithms }: Issuer): string[] {
 function toRefusal(error: unknown): Error {
   if (error instanceof errors.JWTClaimValidationFailed) return refusal(`${error.code} ${error.claim}`);
   if (error instanceof errors.JOSEError) return refusal(error.code);
-  return refusal('token not checked', new Error(String(describeError(error)['kind'])));
+  return refusal('token not checked', new OwnError(String(describeError(error)['kind'])));
 }

@@ -1,5 +1,7 @@
 // A JSON Web Key Set from outside, reduced to public signature keys.
+
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
+import { OwnError } from '../shared/errors.ts';
 import { isJsonObject } from '../wire/reply.ts';
 
 const MAX_KEYS = 100;
@@ -10,7 +12,7 @@ const MEMBERS = ['kty', 'kid', 'alg', 'use', 'crv', 'n', 'e', 'x', 'y'] as const
 /** Throws for anything but a set of at most 100 keys; single keys of a form we do not know are left out. */
 export function parseKeySet(value: unknown): JWTVerifyGetKey {
   const keys = isJsonObject(value) ? value['keys'] : undefined;
-  if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new Error('not a key set of at most 100 keys');
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new OwnError('not a key set of at most 100 keys');
   return createLocalJWKSet({ keys: keys.filter(isJsonObject).filter(isPublicSignatureKey).map(toPublicKey) });
 }
 

@@ -21,7 +21,13 @@ export type ErrorCode =
   | 'cancelled'
   | 'internal';
 
-export class ProxyError extends Error {
+/**
+ * Its message is in words of ours, or of a server's with its secrets masked, so it may stand in the log. Every
+ * other error is a library's, and libraries quote what they choke on: headers, addresses, pieces of tokens (T23).
+ */
+export class OwnError extends Error {}
+
+export class ProxyError extends OwnError {
   readonly code: ErrorCode;
   /** Safe to show; becomes part of the agent's answer. */
   readonly data: Readonly<Record<string, unknown>> | undefined;

@@ -1,5 +1,6 @@
 // Who opens, closes: things are closed in the reverse order of opening, once, and one failing close
 // does not skip the rest.
+import { OwnError } from './errors.ts';
 export class Lifecycle {
   readonly #closers: { name: string; close: () => Promise<void> | void }[] = [];
   #closing: Promise<void> | undefined;
@@ -20,7 +21,7 @@ export class Lifecycle {
       try {
         await close();
       } catch (cause) {
-        failures.push(new Error(`closing ${name} failed`, { cause }));
+        failures.push(new OwnError(`closing ${name} failed`, { cause }));
       }
     }
     if (failures.length > 0) throw new AggregateError(failures, 'some parts did not close cleanly');

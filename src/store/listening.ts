@@ -1,9 +1,11 @@
 // One connection that listens, until it is lost; it asks for a sign of life, because a half-open
 // connection raises no error and says nothing for ever.
+
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Clock } from '../shared/clock.ts';
 import { asAppRole } from './app-role.ts';
+import { OwnError } from '../shared/errors.ts';
 
 const CHANNEL = 'keybearer';
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -29,7 +31,7 @@ export async function listen(url: string, clock: Clock, onNotice: (payload: stri
   });
   const lost = new Promise<Error>((resolve) => {
     client.once('error', resolve);
-    client.once('end', () => resolve(new Error('the listening connection ended')));
+    client.once('end', () => resolve(new OwnError('the listening connection ended')));
   });
   client.on('error', () => undefined);
   client.on('notification', ({ payload }) => onNotice(payload ?? ''));

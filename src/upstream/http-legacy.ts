@@ -1,7 +1,7 @@
 // Streamable HTTP of the 2025 revisions: initialize, a session id on every request, DELETE at the end.
 // The connection is a record; sockets belong to the origin's pool.
 import type { Connection, UpstreamRequest } from '../connection/connection.ts';
-import { ProxyError } from '../shared/errors.ts';
+import { OwnError, ProxyError } from '../shared/errors.ts';
 import { type Hop, type Implementation, writeRequest } from '../wire/envelope.ts';
 import { isLegacyVersion, LATEST_LEGACY } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
@@ -75,7 +75,7 @@ function replyIn(data: string): Reply | undefined {
 }
 
 const errorText = (error: unknown): Error =>
-  new Error(isJsonObject(error) ? String(error['message']).slice(0, 200) : 'no result');
+  new OwnError(isJsonObject(error) ? String(error['message']).slice(0, 200) : 'no result');
 
 class LegacyHttpConnection implements Connection {
   readonly era = 'legacy';

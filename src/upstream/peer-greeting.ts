@@ -1,5 +1,5 @@
 // The first words on a stream of messages: the era both sides speak and what the server offers.
-import { ProxyError } from '../shared/errors.ts';
+import { OwnError, ProxyError } from '../shared/errors.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { type Era, isLegacyVersion, LATEST_LEGACY, MODERN_VERSION } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, type Reply } from '../wire/reply.ts';
@@ -55,7 +55,7 @@ function capabilitiesOf(result: unknown): JsonObject {
 
 function refused(reply: Reply): never {
   const error = reply.payload();
-  const cause = new Error(isJsonObject(error) ? String(error['message']).slice(0, 200) : 'no error object');
+  const cause = new OwnError(isJsonObject(error) ? String(error['message']).slice(0, 200) : 'no error object');
   throw new ProxyError('upstream_protocol', 'The server refused to initialize.', { cause });
 }
 

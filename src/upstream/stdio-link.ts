@@ -3,7 +3,7 @@
 import type { StdioTransport, UpstreamServer } from '../catalog/upstream-server.ts';
 import { type Credential, ownerKey } from '../credential/credential.ts';
 import type { Clock } from '../shared/clock.ts';
-import { NotRunError, ProxyError } from '../shared/errors.ts';
+import { NotRunError, OwnError, ProxyError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
@@ -100,7 +100,7 @@ export class StdioLink {
       if (this.#ended === undefined || signal.aborted) throw error;
       const tail = this.#log.tail;
       throw new NotRunError(`The server's command ${this.#ended} before it was ready.`, {
-        cause: tail === '' ? error : new Error(tail.slice(-300)),
+        cause: tail === '' ? error : new OwnError(tail.slice(-300)),
       });
     }
   }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   CredentialRefusedError,
   NotRunError,
+  OwnError,
   ProxyError,
   SignInRequiredError,
   toProxyError,
@@ -59,10 +60,10 @@ describe('an error in the log', () => {
       kind: 'ProxyError',
       code: 'upstream_unavailable',
       message: 'It broke.',
-      cause: { kind: 'Error', code: 'ECONNRESET', message: 'socket' },
+      cause: { kind: 'Error', code: 'ECONNRESET' },
     });
     expect(describeError('s3cret-value')).toEqual({ kind: 'string' });
-    expect(String(describeError(new Error('x'.repeat(1_000)))['message'])).toHaveLength(300);
+    expect(String(describeError(new OwnError('x'.repeat(1_000)))['message'])).toHaveLength(300);
   });
 });
 

@@ -1,6 +1,6 @@
 // Our own session in the server: shows that it answers to our password, and holds the claim to own it.
 import pg from 'pg';
-import type { Logger } from '../../shared/logger.ts';
+import { describeError, type Logger } from '../../shared/logger.ts';
 import { SUPERUSER } from './initialise.ts';
 import { PASSWORD_FILE } from './password.ts';
 
@@ -30,7 +30,9 @@ export async function openSession(port: number, password: string, logger: Logger
     query_timeout: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
-  client.on('error', (error) => logger.debug({ message: error.message }, 'session with the embedded database ended'));
+  client.on('error', (error) =>
+    logger.debug({ error: describeError(error) }, 'session with the embedded database ended'),
+  );
   const over = new Promise<void>((resolve) => client.once('end', () => resolve()));
   try {
     await client.connect();

@@ -2,7 +2,7 @@
 // word of the server's: openid-client keeps the callback's parameters and whole answers in its causes (T23).
 import { ClientError } from 'openid-client';
 import { OAuthRefusal, OAuthUnavailable } from '../../credential/authorization-server.ts';
-import { ProxyError } from '../../shared/errors.ts';
+import { OwnError, ProxyError } from '../../shared/errors.ts';
 
 /** Ours, for an answer that breaks the rules, of a browser or of a token endpoint. */
 export const INVALID_ANSWER = 'invalid_answer';
@@ -38,7 +38,7 @@ export function translateError(error: unknown, signal: AbortSignal): unknown {
 export function bareCause(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error) ?? codeOf(error.cause);
-  return new Error(code ?? error.name.slice(0, 40));
+  return new OwnError(code ?? error.name.slice(0, 40));
 }
 
 function codeOf(error: unknown): string | undefined {
