@@ -58,6 +58,24 @@ const networkOfLinks = {
   ),
 };
 
+const REVEAL = 'A secret is revealed where it is used, and never into a log or an error.';
+const DESCRIBE = "Log describeError(error): a library's message quotes what it choked on.";
+const LOG = 'CallExpression[callee.property.name=/^(trace|debug|info|warn|error|fatal)$/]';
+const secrecy = {
+  syntax: [
+    ...[LOG, 'NewExpression[callee.name=/(Error|Problem|Refusal|Unavailable)$/]', 'ThrowStatement'].map((where) => ({
+      selector: `${where} CallExpression[callee.property.name="reveal"]`,
+      message: REVEAL,
+    })),
+    {
+      selector: `${LOG} MemberExpression[property.name=/^(message|stack|cause|headers|query|search|originalUrl|body)$/]`,
+      message: DESCRIBE,
+    },
+    { selector: `${LOG} > Identifier[name=/^(error|cause|reason)$/]`, message: DESCRIBE },
+    { selector: `${LOG} Property[key.name=/^(err|error|cause)$/] > Identifier.value`, message: DESCRIBE },
+  ],
+};
+
 const children = { imports: [{ name: 'node:child_process', message: CHILDREN }] };
 
 /** One set of bans for some files. ESLint replaces a rule's options, it does not add to them; so each set is whole. */
@@ -126,14 +144,14 @@ export default defineConfig(
   },
   {
     files: ['src/**/*.ts'],
-    rules: { ...ban(time, environment, network, children), 'no-console': 'error' },
+    rules: { ...ban(time, environment, network, children, secrecy), 'no-console': 'error' },
   },
-  { files: ['src/upstream/**/*.ts'], rules: ban(time, environment, networkOfLinks) },
-  { files: ['src/upstream/egress/**/*.ts'], rules: ban(time, environment) },
-  { files: ['src/store/**/*.ts'], rules: ban(time, environment, network) },
-  { files: ['src/shared/clock.ts'], rules: ban(environment, network, children) },
-  { files: ['src/config.ts'], rules: ban(time, network, children) },
-  { files: ['src/main.ts'], rules: { ...ban(time, network, children), 'no-console': 'off' } },
+  { files: ['src/upstream/**/*.ts'], rules: ban(time, environment, networkOfLinks, secrecy) },
+  { files: ['src/upstream/egress/**/*.ts'], rules: ban(time, environment, secrecy) },
+  { files: ['src/store/**/*.ts'], rules: ban(time, environment, network, secrecy) },
+  { files: ['src/shared/clock.ts'], rules: ban(environment, network, children, secrecy) },
+  { files: ['src/config.ts'], rules: ban(time, network, children, secrecy) },
+  { files: ['src/main.ts'], rules: { ...ban(time, network, children, secrecy), 'no-console': 'off' } },
   {
     // Tests read what came over a wire, and say with the expectation what it has to be.
     files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'conformance/**/*.ts'],

@@ -2,6 +2,7 @@
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Owner } from '../credential/credential.ts';
 import type { Clock } from '../shared/clock.ts';
+import { createMask } from '../shared/mask.ts';
 import type { Secret } from '../shared/secret.ts';
 import { waitFor } from '../shared/single-flight.ts';
 
@@ -14,6 +15,8 @@ export type TryKey = (server: UpstreamServer, owner: Owner, secret: Secret, sign
 
 const TRY_MS = 30_000;
 const MAX_REASON = 200;
+/** In a reason ordinary words may be lost. */
+const SHORTEST_MASKED = 4;
 
 /** Rejects only with what is no answer about the key. */
 export async function tryKeyInTime(
@@ -38,9 +41,6 @@ export async function tryKeyInTime(
 
 /** Servers repeat what they refuse, sometimes with the key in it. */
 function shortReason(reason: string, secret: Secret): string {
-  const clean = [secret.reveal(), encodeURIComponent(secret.reveal())].reduce(
-    (text, value) => text.replaceAll(value, '[hidden]'),
-    reason,
-  );
+  const clean = createMask([secret], SHORTEST_MASKED)(reason);
   return clean.length > MAX_REASON ? `${clean.slice(0, MAX_REASON)}…` : clean;
 }

@@ -5,6 +5,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import { type PrincipalId, randomId, type TenantId } from '../shared/id.ts';
+import { Secret } from '../shared/secret.ts';
 import type { Ticket, TicketStore } from './ticket-store.ts';
 
 const LIFE_MS = 10 * 60_000;
@@ -52,7 +53,7 @@ export interface TicketsDeps {
 interface Issued {
   readonly binding: string;
   readonly wish: string;
-  readonly text: string;
+  readonly text: Secret;
   readonly expiresAt: number;
   /** Rejects when there is no such ticket after all. */
   readonly stored: Promise<void>;
@@ -95,15 +96,15 @@ export function createTickets({ store, clock, publicUrl }: TicketsDeps): Tickets
   };
 
   const create = (ticket: Omit<Ticket, 'hash' | 'expiresAt'>, wish: string): Issued => {
-    const [text, expiresAt] = [randomId(), clock.now() + LIFE_MS];
-    const stored = save({ ...ticket, hash: hashOf(text), expiresAt });
+    const [text, expiresAt] = [new Secret(randomId()), clock.now() + LIFE_MS];
+    const stored = save({ ...ticket, hash: hashOf(text.reveal()), expiresAt });
     return { binding: ticket.binding, wish, text, expiresAt, stored };
   };
 
   /** Another node may have used it up. */
   const isUnused = async ({ text, stored }: Issued): Promise<boolean> => {
     await stored;
-    return (await store.find(hashOf(text), clock.now())) !== undefined;
+    return (await store.find(hashOf(text.reveal()), clock.now())) !== undefined;
   };
 
   /** Known before it is stored, so that who asks meanwhile gets the same. */
@@ -141,7 +142,7 @@ export function createTickets({ store, clock, publicUrl }: TicketsDeps): Tickets
         scopes,
       };
       const { text, expiresAt } = await linkFor(ticket, wishOf(ticket));
-      return { url: `${publicUrl().replace(/\/+$/, '')}/connect/${text}`, expiresAt };
+      return { url: `${publicUrl().replace(/\/+$/, '')}/connect/${text.reveal()}`, expiresAt };
     },
     find: async (text) => (TICKET_TEXT.test(text) ? await store.find(hashOf(text), clock.now()) : undefined),
     consume: async (text, by) =>

@@ -4,8 +4,8 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Clock } from '../shared/clock.ts';
-import { asAppRole } from './app-role.ts';
 import { OwnError } from '../shared/errors.ts';
+import { asAppRole } from './app-role.ts';
 
 const CHANNEL = 'keybearer';
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -65,7 +65,7 @@ describe('a sign-in link for a pasted key', () => {
     const refused = await site.post(link, CANARY);
     const page = await refused.text();
     expect(refused.status).toBe(422);
-    expect(page).toContain('401 for key [hidden]');
+    expect(page).toContain('401 for key [secret]');
     expect(page).toContain('type="password"');
     expect(page).not.toContain(CANARY);
     expect(page.length).toBeLessThan(4000);

@@ -73,6 +73,36 @@ const BANNED: readonly (readonly [what: string, file: string, code: string, rule
   ['a child process', INSIDE, "import { spawn } from 'node:child_process';\nspawn('true');", 'no-restricted-imports'],
   ['the console', INSIDE, "console.log('here');", 'no-console'],
   ['the console in an upstream', UPSTREAM, "console.log('here');", 'no-console'],
+  [
+    'a secret in a log line',
+    INSIDE,
+    "import type { Logger } from '../shared/logger.ts';\nimport type { Secret } from '../shared/secret.ts';\nexport const f = (logger: Logger, key: Secret): void => logger.debug({ key: key.reveal() }, 'x');",
+    'no-restricted-syntax',
+  ],
+  [
+    'a secret in an error',
+    UPSTREAM,
+    "import { ProxyError } from '../shared/errors.ts';\nimport type { Secret } from '../shared/secret.ts';\nexport const f = (key: Secret): ProxyError => new ProxyError('internal', `bad ${key.reveal()}`);",
+    'no-restricted-syntax',
+  ],
+  [
+    "a library's message in a log line",
+    STORE,
+    "import type { Logger } from '../shared/logger.ts';\nexport const f = (logger: Logger, error: Error): void => logger.warn({ why: error.message }, 'x');",
+    'no-restricted-syntax',
+  ],
+  [
+    'a whole error in a log line',
+    UPSTREAM,
+    "import type { Logger } from '../shared/logger.ts';\nexport const f = (logger: Logger, error: Error): void => logger.error({ error }, 'x');",
+    'no-restricted-syntax',
+  ],
+  [
+    'the headers of a request in a log line',
+    INSIDE,
+    "import type { Logger } from '../shared/logger.ts';\nexport const f = (logger: Logger, r: Request): void => logger.info({ sent: r.headers }, 'x');",
+    'no-restricted-syntax',
+  ],
   ['any', INSIDE, 'export const x: any = 1;', '@typescript-eslint/no-explicit-any'],
   ['a promise nobody waits for', INSIDE, 'Promise.reject(new Error());', '@typescript-eslint/no-floating-promises'],
   [
@@ -88,6 +118,11 @@ const ALLOWED: readonly (readonly [what: string, file: string, code: string])[] 
   ["the library's types in a link", UPSTREAM, "import type { Dispatcher } from 'undici';\nexport type D = Dispatcher;"],
   ['undici in the one way out', EGRESS, "import { Agent } from 'undici';\nexport const agent = new Agent();"],
   ['a socket in the one way out', EGRESS, "import net from 'node:net';\nnet.connect(80);"],
+  [
+    'a described error in a log line',
+    INSIDE,
+    "import { describeError, type Logger } from '../shared/logger.ts';\nexport const f = (logger: Logger, error: Error): void => logger.error({ error: describeError(error) }, 'x');",
+  ],
   ['a child process in an upstream', UPSTREAM, "import { spawn } from 'node:child_process';\nspawn('true');"],
   ['the environment in the configuration', 'src/config.ts', 'export const home = process.env;'],
   ['the environment and the console in main', 'src/main.ts', 'console.log(process.env);'],
