@@ -90,7 +90,7 @@ function ban(...parts) {
 }
 
 export default defineConfig(
-  { ignores: ['dist/', 'data/', 'coverage/', 'test-output/', 'node_modules/'] },
+  { ignores: ['dist/', 'data/', 'coverage/', 'test-output/', 'artifacts/', 'node_modules/'] },
   // No comment in the code can silence a rule: what is wrong for everybody is relaxed here, with its reason.
   { linterOptions: { noInlineConfig: true } },
   {
