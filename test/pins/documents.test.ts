@@ -31,6 +31,9 @@ const DOCUMENTS = [
   ...filesUnder('docs', '.md'),
   'test/cases.md',
 ];
+/** Files of ours as documents name them. */
+const PATH = /`((?:[\w.-]+\/)*[\w.-]+(?:\.(?:ts|mjs|cjs|sql)|\/Containerfile))`/g;
+const isThere = (path: string): boolean => ['src', 'test', '.'].some((folder) => existsSync(join(ROOT, folder, path)));
 const CODE = [...filesUnder('src', '.ts'), ...filesUnder('test', '.ts')];
 
 it('configuration.md has every variable with its default and meaning, and no other', () => {
@@ -88,8 +91,29 @@ it('every threat that the code speaks of is in threat-model.md, with files that 
   const known = new Set([...text.matchAll(/^\| (T\d+) \|/gm)].map(([, id]) => id));
   for (const path of CODE)
     for (const [id] of read(path).matchAll(/\bT\d{1,2}\b(?!:\d)/g)) expect(known, `${id} of ${path}`).toContain(id);
-  for (const [, path = ''] of text.matchAll(/`([\w/.-]+\.ts)`/g))
-    expect(existsSync(join(ROOT, 'src', path)) || existsSync(join(ROOT, 'test', path)), path).toBe(true);
+  for (const [, path = ''] of text.matchAll(PATH)) expect(isThere(path), path).toBe(true);
+});
+
+it('threat-model.md names for each threat, and each risk of the OWASP list, what stops it and a test, or says that nothing does', () => {
+  const rows = rowsOf(read('docs/threat-model.md')).filter(([id = '']) => /^(?:T|MCP)\d+$/.test(id));
+  const threats = Array.from({ length: 30 }, (_, at) => `T${at + 1}`);
+  const risks = Array.from({ length: 10 }, (_, at) => `MCP${String(at + 1).padStart(2, '0')}`);
+  expect(rows.map(([id]) => id)).toEqual([...threats, ...risks]);
+  for (const [id, , stoppedBy = '', tests = '', ...more] of rows) {
+    expect(more, `${id} has four cells`).toEqual([]);
+    if (stoppedBy.startsWith('Does not arise')) continue;
+    const files = [...stoppedBy.matchAll(PATH)].map(([, path = '']) => path);
+    expect(files.length + Number(stoppedBy.includes('**Not yet')), `what stops ${id}`).toBeGreaterThan(0);
+    const named = [...tests.matchAll(/`([\w/.-]+\.test\.ts)`/g)].map(([, path = '']) => path);
+    expect(named.length, `tests of ${id}`).toBeGreaterThan(0);
+    for (const path of named) expect(existsSync(join(ROOT, 'test', path)), `${path} of ${id}`).toBe(true);
+  }
+});
+
+it('SECURITY.md names files that are there', () => {
+  const paths = [...read('SECURITY.md').matchAll(PATH)].map(([, path = '']) => path);
+  expect(paths.length).toBeGreaterThan(1);
+  for (const path of paths) expect(isThere(path), path).toBe(true);
 });
 
 it('cases.md has a line for every report that a test names, and names tests that name it', () => {
