@@ -43,6 +43,8 @@ const NO_PARAMS: JsonObject = {};
 const MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 const MAX_DEPTH = 128;
+/** Members and elements, all levels together. */
+const MAX_VALUES = 100_000;
 
 /** Throws BadMessage. */
 export function readMessage(text: string, headers: IncomingHttpHeaders): Incoming {
@@ -64,8 +66,8 @@ export function readMessage(text: string, headers: IncomingHttpHeaders): Incomin
 }
 
 function parse(text: string): JsonObject {
-  if (nestsDeeper(text, MAX_DEPTH))
-    throw new BadMessage(400, -32600, `The message is nested more than ${MAX_DEPTH} levels deep.`);
+  const problem = problemOf(text);
+  if (problem !== undefined) throw new BadMessage(400, -32600, problem);
   let message: unknown;
   try {
     message = JSON.parse(text);
@@ -78,10 +80,14 @@ function parse(text: string): JsonObject {
   return message;
 }
 
-/** Only long texts are walked: a short one cannot be deep enough to matter. */
-function nestsDeeper(text: string, limit: number): boolean {
-  if (text.length < 2 * limit) return false;
+/**
+ * Only long texts are walked: a short one cannot be deep or wide enough to matter. Before it is parsed, for a parse
+ * of very many small values holds everybody else up.
+ */
+function problemOf(text: string): string | undefined {
+  if (text.length < 2 * MAX_DEPTH) return undefined;
   let depth = 0;
+  let values = 1;
   let inString = false;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
@@ -90,10 +96,11 @@ function nestsDeeper(text: string, limit: number): boolean {
       else if (c === 0x22) inString = false;
     } else if (c === 0x22) inString = true;
     else if (c === 0x7b || c === 0x5b) {
-      if (++depth > limit) return true;
+      if (++depth > MAX_DEPTH) return `The message is nested more than ${MAX_DEPTH} levels deep.`;
     } else if (c === 0x7d || c === 0x5d) depth--;
+    else if (c === 0x2c && ++values > MAX_VALUES) return `The message has more than ${MAX_VALUES} values.`;
   }
-  return false;
+  return undefined;
 }
 
 /** Undefined when there is none. Numbers must be whole and exact, or another id would come back. */

@@ -1,5 +1,6 @@
 // Reads a request's body whole, within a limit of bytes and of time.
 import type { IncomingMessage } from 'node:http';
+import { BytePile } from '../wire/byte-pile.ts';
 
 export type Body =
   | { readonly kind: 'read'; readonly text: string }
@@ -15,8 +16,7 @@ export function readBody(request: IncomingMessage, done: (body: Body) => void): 
     done({ kind: 'too_large' });
     return;
   }
-  let first: Buffer | undefined;
-  let rest: Buffer[] | undefined;
+  const pile = new BytePile();
   let bytes = 0;
   let isDone = false;
   const finish = (body: Body): void => {
@@ -28,12 +28,9 @@ export function readBody(request: IncomingMessage, done: (body: Body) => void): 
     if (isDone) return;
     bytes += chunk.length;
     if (bytes > MAX_REQUEST_BYTES) finish({ kind: 'too_large' });
-    else if (first === undefined) first = chunk;
-    else (rest ??= [first]).push(chunk);
+    else pile.add(chunk);
   });
-  request.on('end', () =>
-    finish({ kind: 'read', text: (rest === undefined ? first : Buffer.concat(rest))?.toString('utf8') ?? '' }),
-  );
+  request.on('end', () => finish({ kind: 'read', text: pile.take().toString('utf8') }));
   request.on('error', () => finish({ kind: 'broken' }));
   request.on('close', () => finish({ kind: 'broken' }));
 }

@@ -16,7 +16,25 @@ export interface AgentServerDeps {
   readonly mcp: McpEndpoint;
   readonly app: RequestListener;
   readonly clock: Clock;
+  readonly limits?: AgentServerLimits;
 }
+
+/** What one connection may take of us, and how many there may be. Times in ms. */
+export interface AgentServerLimits {
+  readonly headersTimeout: number;
+  readonly requestTimeout: number;
+  readonly connectionsCheckingInterval: number;
+  readonly maxConnections: number;
+}
+
+const LIMITS: AgentServerLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // Node's own is 30 s, by which the two above would be late.
+  connectionsCheckingInterval: 1_000,
+  // The last resort: of those who have not shown a key the oldest ends long before.
+  maxConnections: 32_768,
+};
 
 export interface AgentServer {
   readonly url: string;
@@ -39,7 +57,7 @@ const REFUSALS = {
 
 /** Listens; port 0 takes any free one. */
 export async function listenForAgents(
-  { gatekeeper, sockets, mcp, app, clock }: AgentServerDeps,
+  { gatekeeper, sockets, mcp, app, clock, limits = LIMITS }: AgentServerDeps,
   host: string,
   port: number,
 ): Promise<AgentServer> {
@@ -79,8 +97,9 @@ export async function listenForAgents(
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
-      headersTimeout: 10_000,
-      requestTimeout: 30_000,
+      headersTimeout: limits.headersTimeout,
+      requestTimeout: limits.requestTimeout,
+      connectionsCheckingInterval: limits.connectionsCheckingInterval,
       noDelay: true,
       maxHeaderSize: 16_384,
       requireHostHeader: false,
@@ -89,6 +108,7 @@ export async function listenForAgents(
   );
   // Of itself Node asks for the body before anybody has looked at the head.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => serve(request, response, true));
+  server.maxConnections = limits.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, 4096, () => {

@@ -1,5 +1,6 @@
 // The servers of each tenant as this node knows them: rows of the table and the operator's file, with
 // the tool lists found at them. Read once, then kept up to date by notice.
+import { startBreathing } from '../shared/breathe.ts';
 import type { ChangeFeed } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Gate } from '../shared/gate.ts';
@@ -8,7 +9,7 @@ import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { bindingOf } from './binding.ts';
 import type { CatalogStore, StoredCatalog } from './server-store.ts';
-import { type DroppedTool, readTools, storable, type Tool } from './tool.ts';
+import { type DroppedTool, listedTools, type ReadTools, storable, type Tool, ToolReader } from './tool.ts';
 import type { InvalidServer, UpstreamServer } from './upstream-server.ts';
 
 export interface ToolList {
@@ -83,12 +84,11 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     const asked = wanted.get(tenantId) ?? 0;
     const [servers, stored] = await Promise.all([loadServers(tenantId), catalogs.list(tenantId)]);
     const before = tenants.get(tenantId);
-    const byName = new Map(
-      servers.map((loaded) => [
-        loaded.server.name,
-        { ...loaded, lists: listsOf(loaded.server, stored, before?.byName.get(loaded.server.name)) },
-      ]),
-    );
+    const byName = new Map<string, Registered>();
+    for (const loaded of servers) {
+      const { name } = loaded.server;
+      byName.set(name, { ...loaded, lists: await listsOf(loaded.server, stored, before?.byName.get(name)) });
+    }
     const same = before !== undefined && isSame(before.byName, byName);
     const now = { version: same ? before.version : ++versions, byName };
     tenants.set(tenantId, now);
@@ -132,7 +132,7 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     },
     refresh,
     async keepList(server, owner, listed) {
-      const toolsJson = JSON.stringify(listed.map(storable));
+      const toolsJson = await written(listed);
       await catalogs.put({
         tenantId: server.tenantId,
         serverId: server.id,
@@ -151,12 +151,25 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
   };
 }
 
+/** In pieces: a long list would hold up everybody else. */
+async function written(listed: readonly unknown[]): Promise<string> {
+  const breathe = startBreathing();
+  const parts: string[] = [];
+  for (const item of listed) {
+    const part = JSON.stringify(storable(item)) ?? 'null';
+    parts.push(part);
+    const turn = breathe(part.length);
+    if (turn !== undefined) await turn;
+  }
+  return `[${parts.join(',')}]`;
+}
+
 /** The lists kept for this very server; one found elsewhere, before an edit, is not offered. */
-function listsOf(
+async function listsOf(
   server: UpstreamServer | InvalidServer,
   stored: readonly StoredCatalog[],
   before: Registered | undefined,
-): ReadonlyMap<string, ToolList> {
+): Promise<ReadonlyMap<string, ToolList>> {
   if (isInvalid(server)) return NO_LISTS;
   const mine = stored.filter(({ serverId }) => serverId === server.id);
   if (mine.length === 0) return NO_LISTS;
@@ -167,18 +180,26 @@ function listsOf(
     const known = before?.lists.get(owner);
     // Reading a list is the costly part; an unchanged one is kept as it is.
     if (known?.toolsJson === toolsJson) lists.set(owner, known.foundAt === foundAt ? known : { ...known, foundAt });
-    else lists.set(owner, { ...readTools(parseArray(toolsJson)), foundAt, toolsJson });
+    else lists.set(owner, { ...(await readStored(toolsJson)), foundAt, toolsJson });
   }
   return lists;
 }
 
-function parseArray(text: string): readonly unknown[] {
+/** One that cannot be read offers nothing. */
+async function readStored(toolsJson: string): Promise<ReadTools> {
+  const breathe = startBreathing();
+  const reader = new ToolReader();
   try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return [];
+    for (const listed of listedTools(Buffer.from(toolsJson), 0) ?? []) {
+      reader.add(listed.parse());
+      const turn = breathe(listed.size);
+      if (turn !== undefined) await turn;
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError) return new ToolReader().end();
+    throw error;
   }
+  return reader.end();
 }
 
 /** What is gated may come from the tenant: it changes without the server's revision. */

@@ -1,6 +1,8 @@
 // A tool as its server lists it, made fit to be offered. One bad tool is left out with a reason and
 // harms no other; what a tool says is otherwise carried through unread and unchanged.
 import { type ParamHeader, paramHeadersOf } from '../wire/headers.ts';
+import { findMember } from '../wire/json-bytes.ts';
+import { eachElement, smallValue } from '../wire/json-walk.ts';
 import { isJsonObject, type JsonObject } from '../wire/reply.ts';
 
 export interface Tool {
@@ -19,23 +21,65 @@ export interface DroppedTool {
 const MAX_NAME_LENGTH = 256;
 const MAX_TOOL_BYTES = 64 * 1024;
 const MAX_DEPTH = 64;
+/** As it is written by its server, blanks and escapes included. */
+const MAX_LISTED_BYTES = 2 * MAX_TOOL_BYTES;
 
-/** The fit tools in the order of their names, each name once, and what was left out. */
-export function readTools(listed: readonly unknown[]): { tools: readonly Tool[]; dropped: readonly DroppedTool[] } {
-  const tools = new Map<string, Tool>();
-  const dropped: DroppedTool[] = [];
-  for (const item of listed) {
+export interface ReadTools {
+  readonly tools: readonly Tool[];
+  readonly dropped: readonly DroppedTool[];
+}
+
+/** Takes the tools of a list one by one, so that somebody else's turn can come in between. */
+export class ToolReader {
+  readonly #tools = new Map<string, Tool>();
+  readonly #dropped: DroppedTool[] = [];
+
+  add(item: unknown): void {
     const name = isJsonObject(item) && typeof item['name'] === 'string' ? item['name'] : undefined;
     const read = name === undefined || !isJsonObject(item) ? 'it has no name' : readTool(name, item);
-    if (typeof read === 'string') dropped.push({ name: (name ?? '').slice(0, MAX_NAME_LENGTH), reason: read });
+    if (typeof read === 'string') this.#dropped.push({ name: (name ?? '').slice(0, MAX_NAME_LENGTH), reason: read });
     // The first of a name stays: a later one must not take its place.
-    else if (!tools.has(read.name)) tools.set(read.name, read);
+    else if (!this.#tools.has(read.name)) this.#tools.set(read.name, read);
   }
-  const sorted = [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { tools: sorted, dropped };
+
+  /** The fit tools in the order of their names, each name once, and what was left out. */
+  end(): ReadTools {
+    const tools = [...this.#tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { tools, dropped: this.#dropped };
+  }
 }
 
 const UNSTORABLE = 'keybearer/unstorable';
+
+/** The elements of a JSON list, parsed one by one; what is larger than a tool may be is not parsed at all. Undefined when it is no list. */
+export function listedTools(bytes: Buffer, at: number): readonly Listed[] | undefined {
+  const listed: Listed[] = [];
+  const isList = eachElement(bytes, at, (start, end) => listed.push(new Listed(bytes, start, end)));
+  return isList ? listed : undefined;
+}
+
+class Listed {
+  readonly #bytes: Buffer;
+  readonly #start: number;
+  readonly size: number;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.size = end - start;
+  }
+
+  /** Throws SyntaxError. */
+  parse(): unknown {
+    if (this.size <= MAX_LISTED_BYTES)
+      return JSON.parse(this.#bytes.toString('utf8', this.#start, this.#start + this.size));
+    const name = findMember(this.#bytes, this.#start, 'name');
+    return {
+      name: name === undefined ? undefined : smallValue(this.#bytes, name, 6 * MAX_NAME_LENGTH),
+      [UNSTORABLE]: 'large',
+    };
+  }
+}
 
 /** What is kept of a listed tool: all of it, or a mark where it is too deep to be written down. */
 export function storable(item: unknown): unknown {
@@ -45,6 +89,7 @@ export function storable(item: unknown): unknown {
 
 /** The tool, or why it cannot be offered. */
 function readTool(name: string, item: JsonObject): Tool | string {
+  if (item[UNSTORABLE] === 'large') return `it is larger than ${MAX_TOOL_BYTES} bytes`;
   if (item[UNSTORABLE] === true) return `it is nested more than ${MAX_DEPTH} levels deep`;
   if (name === '' || name.length > MAX_NAME_LENGTH) return 'its name is empty or too long';
   if (depthExceeds(item, MAX_DEPTH)) return `it is nested more than ${MAX_DEPTH} levels deep`;

@@ -8,6 +8,7 @@ import type { Lease } from '../connection/lease.ts';
 import type { Caller } from '../identity/caller.ts';
 import { requireOpen } from '../policy/gate.ts';
 import type { Shaper } from '../result/shape.ts';
+import { nextTurn } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startTimer, type Timer } from '../shared/deadline.ts';
 import { type ErrorCode, ProxyError, SignInRequiredError } from '../shared/errors.ts';
@@ -29,6 +30,7 @@ export interface CallToolDeps {
 
 /** Progress restarts a call's timeout, but nothing runs longer than this. */
 const CEILING_MS = 10 * 60_000;
+const LARGE_BYTES = 2 * 1024 * 1024;
 
 export function createCallTool(deps: CallToolDeps): CallTool {
   const { catalog, connect, askSignIn, withUpstream, shaper, clock } = deps;
@@ -72,6 +74,8 @@ export function createCallTool(deps: CallToolDeps): CallTool {
       try {
         const use = async ({ connection }: Lease): Promise<Answer> => {
           const reply = await connection.request(toRequest(call, tool, timer, signal));
+          // It was read with one look at all of it, and the next takes as long.
+          if (reply.bytes.length > LARGE_BYTES) await nextTurn();
           return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
         };
         return await withUpstream(server, caller.principalId, signal, use, tool.name);

@@ -1,16 +1,20 @@
 // Asks a server for all its tools, page by page, within bounds: a server that pages for ever, repeats a
 // cursor or sends too much is reported as such, and only it.
+import { listedTools } from '../catalog/tool.ts';
 import type { ToolSource } from '../catalog/tool-source.ts';
 import type { Connection } from '../connection/connection.ts';
+import { startBreathing } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startDeadline } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { isJsonObject } from '../wire/reply.ts';
 import type { WithUpstream } from './with-upstream.ts';
 
 const MAX_PAGES = 100;
 const MAX_TOOLS = 5_000;
-const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
+const MESSAGE_BYTES = 4 * 1024;
+/** A longer one is taken for none: the list ends there. */
+const CURSOR_BYTES = 64 * 1024;
 
 export interface DiscoverToolsDeps {
   readonly withUpstream: WithUpstream;
@@ -45,22 +49,28 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
   const seen = new Set<string>();
   let cursor: string | undefined;
   let bytes = 0;
+  const breathe = startBreathing();
   for (let page = 0; page < MAX_PAGES; page++) {
     const reply = await connection.request({
       method: 'tools/list',
       params: cursor === undefined ? {} : { cursor },
       signal,
     });
-    const payload = reply.payload();
-    if (reply.isError) throw refusal(payload);
-    if (!isJsonObject(payload) || !Array.isArray(payload['tools']))
-      throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
-    const listed: readonly unknown[] = payload['tools'];
+    if (reply.isError) throw refusal(reply.smallMember('message', MESSAGE_BYTES));
     bytes += reply.bytes.length;
-    if (tools.length + listed.length > MAX_TOOLS || bytes > MAX_BYTES)
-      throw tooMuch(`more than ${MAX_TOOLS} tools or ${MAX_BYTES} bytes of them`);
-    tools.push(...listed);
-    const next = payload['nextCursor'];
+    // Before anything is parsed: a parse of that much would hold up everybody else.
+    if (bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_BYTES} bytes of tools`);
+    const at = reply.memberAt('tools');
+    const listed = at === undefined ? undefined : listedTools(reply.bytes, at);
+    if (listed === undefined)
+      throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
+    if (tools.length + listed.length > MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);
+    for (const item of listed) {
+      tools.push(parse(item));
+      const turn = breathe(item.size);
+      if (turn !== undefined) await turn;
+    }
+    const next = reply.smallMember('nextCursor', CURSOR_BYTES);
     // A cursor that came before would bring the same page again: that is the end.
     if (typeof next !== 'string' || seen.has(next)) return tools;
     seen.add(next);
@@ -69,10 +79,17 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
   throw tooMuch(`more than ${MAX_PAGES} pages of tools`);
 }
 
-function refusal(error: unknown): ProxyError {
-  const message =
-    isJsonObject(error) && typeof error['message'] === 'string' ? error['message'].slice(0, 200) : 'no reason given';
-  return new ProxyError('upstream_protocol', `The server refused to list its tools: ${message}`);
+function parse(item: { parse(): unknown }): unknown {
+  try {
+    return item.parse();
+  } catch {
+    throw new ProxyError('upstream_protocol', 'The server listed a tool that is not JSON.');
+  }
+}
+
+function refusal(message: unknown): ProxyError {
+  const why = typeof message === 'string' ? message.slice(0, 200) : 'no reason given';
+  return new ProxyError('upstream_protocol', `The server refused to list its tools: ${why}`);
 }
 
 const tooMuch = (what: string): ProxyError => new ProxyError('upstream_protocol', `The server lists ${what}.`);

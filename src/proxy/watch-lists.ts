@@ -29,6 +29,8 @@ export interface WatchListsDeps {
 
 const CHANGED = 'notifications/tools/list_changed';
 const BURST_MS = 100;
+/** A server whose list never rests must not keep every agent of its tenant, and every node, busy with it. */
+const REST_MS = 1_000;
 /** How soon a list without an ear gets one again. */
 const LOOK_MS = 60_000;
 
@@ -40,6 +42,8 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
   /** Servers that announce nothing, with the revision that did not, so that none is opened to hear it. */
   const silent = new Map<ServerId, string>();
   const bursts = new Map<string, Cancel>();
+  /** When each list may be read again at the soonest. */
+  const rested = new Map<string, number>();
   const watched = new WeakSet<Lease>();
 
   const renew = ({ server, credential }: Lease, owner: string): void => {
@@ -53,10 +57,12 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
 
   const hear = (lease: Lease, key: string, owner: string): void => {
     if (bursts.has(key)) return;
+    const pauseMs = Math.max(BURST_MS, (rested.get(key) ?? 0) - clock.now());
     bursts.set(
       key,
-      clock.after(BURST_MS, () => {
+      clock.after(pauseMs, () => {
         bursts.delete(key);
+        rested.set(key, clock.now() + REST_MS);
         renew(lease, owner);
       }),
     );
@@ -82,6 +88,7 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       if (ear?.lease !== lease) return;
       ear.stop();
       ears.delete(key);
+      rested.delete(key);
       const next = pool
         .list(server.tenantId)
         .find(
@@ -149,6 +156,7 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
         if (lease.server.tenantId !== tenantId || lease.server.transport.kind !== 'http') continue;
         stop();
         ears.delete(key);
+        rested.delete(key);
       }
     },
     close() {

@@ -3,6 +3,8 @@
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { type Era, META_SERVER_INFO } from '../wire/era.ts';
+import { OPEN, QUOTE } from '../wire/json-bytes.ts';
+import { cutInString, endOfValue, smallValue, withoutBlanks } from '../wire/json-walk.ts';
 import { type Edit, isJsonObject, type Reply } from '../wire/reply.ts';
 import { limitSize } from './limit-size.ts';
 
@@ -35,13 +37,13 @@ export function createShaper(self: Implementation): Shaper {
   return {
     shape(received, server, from, to) {
       if (received.isError) return { reply: errorWithin(received, server.maxResultBytes), edits: [] };
-      const reply = withMetaObject(withoutReserved(withinLimit(received, server.maxResultBytes)));
+      const reply = withinLimit(received, server.maxResultBytes);
       const at = reply.objectAt;
       if (at === undefined) return { reply, edits: [] };
       const label = labelOf(server);
       const hasStamp = to === 'legacy' || (from === 'modern' && reply.mayHaveMeta && reply.mentions(META_SERVER_INFO));
       const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
-      const own = meta !== '' && reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
+      const own = reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
       const members: string[] = [];
       if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
       if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
@@ -49,19 +51,11 @@ export function createShaper(self: Implementation): Shaper {
         ...reply.insertInto(at, members.join(',')),
         remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0,
       };
-      const inner = own === undefined ? [] : [reply.insertInto(own, meta)];
+      const edit = own === undefined ? undefined : metaEdit(reply, own, meta);
+      const inner = edit === undefined ? [] : [edit];
       return { reply, edits: first.text === '' && first.remove === 0 ? inner : [first, ...inner] };
     },
   };
-}
-
-/** A `_meta` that is no object says nothing (2025-11-25 §basic, _meta), and would leave no place for the label. */
-function withMetaObject(reply: Reply): Reply {
-  const at = reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
-  const result = at === undefined || reply.bytes[at] === 0x7b ? undefined : reply.payload();
-  if (!isJsonObject(result)) return reply;
-  const { _meta: _, ...rest } = result;
-  return reply.withResult(rest);
 }
 
 const hasResultType = (reply: Reply): boolean =>
@@ -75,35 +69,58 @@ function resultTypeLength(reply: Reply, at: number): number {
 
 /** The limit is on what the result says, not on the blanks between. */
 function withinLimit(reply: Reply, maxBytes: number): Reply {
-  if (reply.payloadBytes <= maxBytes) return reply;
-  const result = reply.payload();
-  if (!isJsonObject(result)) return reply;
-  return reply.withResult(Buffer.byteLength(JSON.stringify(result)) <= maxBytes ? result : limitSize(result, maxBytes));
+  const { payloadSpan: span, objectAt } = reply;
+  if (reply.payloadBytes <= maxBytes || span === undefined || objectAt === undefined) return reply;
+  const compact = withoutBlanks(reply.bytes, span.start, span.end, maxBytes);
+  return reply.withResult(compact ?? limitSize(reply.bytes.subarray(span.start, span.end), maxBytes));
 }
 
 const KEPT_MESSAGE = 500;
+/** Of a message as it stands in the bytes, where each character may be an escape. */
+const MESSAGE_BYTES = 6 * KEPT_MESSAGE;
+const CODE_BYTES = 32;
 const INTERNAL_ERROR = -32603;
 
 /** Of an error that is too large its code stays, and how its message begins. */
 function errorWithin(reply: Reply, maxBytes: number): Reply {
   if (reply.payloadBytes <= maxBytes) return reply;
-  const error = reply.payload();
-  const { code, message } = isJsonObject(error) ? (error as { code?: unknown; message?: unknown }) : {};
+  const code = reply.smallMember('code', CODE_BYTES);
   // Through bytes, for the cut may halve a character.
-  const begin = typeof message === 'string' ? Buffer.from(message.slice(0, KEPT_MESSAGE)).toString() : '';
+  const begin = Buffer.from(beginOfMessage(reply).slice(0, KEPT_MESSAGE)).toString();
   return reply.withError({
     code: Number.isInteger(code) ? code : INTERNAL_ERROR,
     message: `${begin} [Cut by the proxy: the error has ${reply.payloadBytes} bytes.]`,
   });
 }
 
-/** What the proxy says about a result only the proxy may say. */
-function withoutReserved(reply: Reply): Reply {
+function beginOfMessage(reply: Reply): string {
+  const at = reply.memberAt('message');
+  if (at === undefined || reply.bytes[at] !== QUOTE) return '';
+  const end = endOfValue(reply.bytes, at);
+  const cut = end - at <= MESSAGE_BYTES ? end - 1 : cutInString(reply.bytes, at + 1, MESSAGE_BYTES);
+  const text = smallValue(Buffer.concat([reply.bytes.subarray(at, cut), CLOSING_QUOTE]), 0, MESSAGE_BYTES + 2);
+  return typeof text === 'string' ? text : '';
+}
+
+const CLOSING_QUOTE = Buffer.from('"');
+/** A `_meta` with words of the proxy's own is read so far, and dropped beyond. */
+const META_BYTES = 64 * 1024;
+
+/**
+ * `_meta` with `members` in front. What the proxy says about a result only the proxy may say, and a `_meta` that is
+ * no object says nothing (2025-11-25 §basic, _meta) and would leave no place for the label.
+ */
+function metaEdit(reply: Reply, at: number, members: string): Edit | undefined {
+  if (reply.bytes[at] !== OPEN) return reply.replaceValue(at, `{${members}}`);
   // Without the slash, which may be escaped.
-  if (!reply.mayHaveMeta || !reply.mentions(RESERVED.slice(0, -1))) return reply;
-  const result = reply.payload();
-  if (!isJsonObject(result) || !isJsonObject(result['_meta'])) return reply;
-  const meta = Object.entries(result['_meta']);
-  const kept = meta.filter(([key]) => !key.startsWith(RESERVED));
-  return kept.length === meta.length ? reply : reply.withResult({ ...result, _meta: Object.fromEntries(kept) });
+  if (reply.mentions(RESERVED.slice(0, -1))) {
+    const meta = smallValue(reply.bytes, at, META_BYTES);
+    const all = isJsonObject(meta) ? Object.entries(meta) : undefined;
+    const kept = all?.filter(([key]) => !key.startsWith(RESERVED)) ?? [];
+    if (kept.length !== all?.length) {
+      const own = JSON.stringify(Object.fromEntries(kept)).slice(1, -1);
+      return reply.replaceValue(at, `{${[members, own].filter((text) => text !== '').join(',')}}`);
+    }
+  }
+  return members === '' ? undefined : reply.insertInto(at, members);
 }

@@ -1,6 +1,7 @@
 // A server may say back what it was sent: a debug answer with the request's headers, an error with the key in it.
 // Whatever comes from a server goes through here before anything else reads it, so that nobody further in
 // (agent, catalog, log, page) can pass a key on (T12, T23).
+import { ProxyError } from '../shared/errors.ts';
 import { createMask, SHORTEST_ECHO_LENGTH } from '../shared/mask.ts';
 import type { Secret } from '../shared/secret.ts';
 import { formsOf, inJson, quotedForms } from '../shared/secret-forms.ts';
@@ -9,6 +10,8 @@ import { Needles } from '../wire/needles.ts';
 
 /** Enough of a form to find it by. The end is taken, since tokens of one issuer begin alike. */
 const SOUGHT_LENGTH = 48;
+/** A server that repeats its key on purpose could otherwise have megabytes read letter by letter. */
+const MAX_MASKED_BYTES = 1024 * 1024;
 const NO_NEEDLES = new Needles([]);
 
 export class Echo {
@@ -21,14 +24,20 @@ export class Echo {
     this.#mask = createMask(secrets);
   }
 
-  /** The message without what it repeats; the same bytes, neither copied nor parsed, where it repeats nothing. */
+  /**
+   * The message without what it repeats; the same bytes, neither copied nor parsed, where it repeats nothing.
+   * Throws `upstream_protocol` when to take it out would hold up everybody else.
+   */
   message(bytes: Buffer): Buffer {
-    return this.#needles.areIn(bytes) ? Buffer.from(this.#masked(bytes.toString('utf8'))) : bytes;
+    if (!this.#needles.areIn(bytes)) return bytes;
+    requireSmall(bytes.length);
+    return Buffer.from(this.#masked(bytes.toString('utf8')));
   }
 
   /** The same of a message that is latin1 text, one character a byte. */
   event(data: string): string {
     if (!this.#needles.areInText(data)) return data;
+    requireSmall(data.length);
     return Buffer.from(this.#masked(Buffer.from(data, 'latin1').toString('utf8'))).toString('latin1');
   }
 
@@ -51,6 +60,14 @@ export class Echo {
     }
     return this.#mask(text);
   }
+}
+
+function requireSmall(bytes: number): void {
+  if (bytes > MAX_MASKED_BYTES)
+    throw new ProxyError(
+      'upstream_protocol',
+      "The server's answer repeats the key it was given, and is too large to take it out.",
+    );
 }
 
 function needlesOf(secrets: readonly Secret[]): Needles {

@@ -7,7 +7,7 @@ import { type Implementation, writeRequest } from '../wire/envelope.ts';
 import { MODERN_VERSION } from '../wire/era.ts';
 import { isJsonObject, Reply } from '../wire/reply.ts';
 import { replyOf } from './http-errors.ts';
-import type { Door } from './http-exchange.ts';
+import { type Door, MAX_GREETING_BYTES } from './http-exchange.ts';
 import { exchange } from './http-follow.ts';
 import { modernHeaders } from './http-modern.ts';
 import type { HttpTarget } from './http-target.ts';
@@ -61,6 +61,7 @@ export async function probeEra(
       body: writeRequest(0, method, undefined, { era: 'modern', client, capabilities: {} }, false),
       echo: target.echo,
       signal,
+      maxBytes: MAX_GREETING_BYTES,
       onEvent: (data) => {
         streamed = Reply.from(Buffer.from(data, 'latin1'));
         return streamed !== undefined;

@@ -13,10 +13,10 @@ export async function fetchJson(door: Door, url: string, signal: AbortSignal): P
     method: 'GET',
     headers: ['accept', 'application/json', 'accept-encoding', 'identity'],
     signal,
+    maxBytes: MAX_DOCUMENT_BYTES,
   });
   if (answer.status !== 200)
     throw new ProxyError('upstream_protocol', `The document could not be read (HTTP status ${answer.status}).`);
-  if (answer.body.length > MAX_DOCUMENT_BYTES) throw new ProxyError('upstream_protocol', 'The document is too large.');
   try {
     return JSON.parse(answer.body.toString('utf8')) as unknown;
   } catch {

@@ -52,6 +52,9 @@ export async function callOverHttp(door: Door, call: HttpCall): Promise<Reply> {
   return whole;
 }
 
+/** A notification or a request of a server; a longer one is dropped. */
+export const MAX_NOTICE_BYTES = 1024 * 1024;
+
 /** Some servers hand a number back as text. */
 const isAnswerTo = ({ idText }: Reply, { id }: HttpCall): boolean => idText === String(id) || idText === `"${id}"`;
 
@@ -73,6 +76,8 @@ function answerIn(call: HttpCall, data: string): Reply | undefined {
   let message: unknown;
   try {
     reply = Reply.from(bytes);
+    // To be told it would have to be parsed, which takes too long.
+    if (reply === undefined && bytes.length > MAX_NOTICE_BYTES) return undefined;
     if (reply === undefined) message = JSON.parse(data);
   } catch {
     return undefined; // not JSON: one bad event does not end the call, the end of the stream does

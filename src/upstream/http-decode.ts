@@ -4,8 +4,11 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ProxyError } from '../shared/errors.ts';
 
 export interface Decoder {
-  write(chunk: Buffer): void;
+  /** False when it has enough for now; `onReady` is called once when it wants more. */
+  write(chunk: Buffer, onReady: () => void): boolean;
   end(): void;
+  /** Nobody waits for the rest. */
+  close(): void;
 }
 
 const CODINGS = {
@@ -42,5 +45,13 @@ export function openDecoder(
         : new ProxyError('upstream_protocol', "The server's answer could not be decompressed.", { cause: error }),
     );
   });
-  return { write: (chunk) => void stream.write(chunk), end: () => void stream.end() };
+  return {
+    write(chunk, onReady) {
+      if (stream.destroyed || stream.write(chunk)) return true;
+      stream.once('drain', onReady);
+      return false;
+    },
+    end: () => void stream.end(),
+    close: () => void stream.destroy(),
+  };
 }

@@ -30,9 +30,12 @@ export function replyOf(answer: HttpAnswer, now: number, hasSession: boolean): R
     throw new CredentialRefusedError(status, answer.challenge, missingScopes(status, answer.challenge));
   if (status === 404 && hasSession) throw new SessionLostError();
   const reply = isJson(answer) ? readReply(answer) : undefined;
-  if (reply !== undefined && (status < 300 || reply.isError)) return reply;
+  if (reply !== undefined && (isWhole(status) || reply.isError)) return reply;
   throw statusError(answer, now);
 }
+
+/** 205 has no content, and 206 is a part of something that nobody asked for in parts (RFC 9110 §15.3.6, §15.3.7). */
+const isWhole = (status: number): boolean => status < 300 && status !== 205 && status !== 206;
 
 /** 403 `insufficient_scope` is about this request, not about the credential (RFC 6750 §3.1). */
 function missingScopes(status: number, header: string | undefined): readonly string[] | undefined {

@@ -3,13 +3,18 @@
 import type { Dispatcher } from 'undici';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
+import { BytePile } from '../wire/byte-pile.ts';
 import { SseReader } from '../wire/sse.ts';
 import type { Echo } from './echo.ts';
 import type { EgressPolicy } from './egress/policy.ts';
 import { type Decoder, openDecoder } from './http-decode.ts';
+import { readHead, withoutEcho } from './http-head.ts';
+import { Pace } from './pace.ts';
 
 /** A whole answer, decoded, may have this many bytes; see docs/reference/limits.md. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** What a server says about itself when it is connected to. */
+export const MAX_GREETING_BYTES = 256 * 1024;
 /** Error pages are read this far; they only ever become a status and a word. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -37,6 +42,8 @@ export interface HttpRequest {
   /** False where no header can be a key of anybody's: then a redirect may leave the origin. */
   readonly carriesCredential?: boolean;
   readonly signal?: AbortSignal | undefined;
+  /** Of the whole answer, or of one event; `MAX_BODY_BYTES` unless it is less. */
+  readonly maxBytes?: number;
   /** Called for each event of an event stream, latin1 text; true says: that was the answer, the rest may go. */
   readonly onEvent?: (data: string) => boolean;
   /** After each chunk of events; a promise pauses reading until it resolves. */
@@ -96,11 +103,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   #resume: (() => void) | undefined;
   #answer: HttpAnswer | undefined;
   #decoder: Decoder | undefined;
-  #chunks: Buffer[] = [];
+  readonly #pile = new BytePile();
   /** Takes a large body of known length as it comes, so that nothing has to be joined when it is cold. */
   #whole: Buffer | undefined;
   #bytes = 0;
-  #limit = MAX_BODY_BYTES;
+  /** As they came, before they were decoded. */
+  #packedBytes = 0;
+  #limit: number;
+  #pace: Pace | undefined;
   #settled = false;
   #linger: Cancel | undefined;
 
@@ -112,6 +122,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.#clock = clock;
     this.#request = request;
+    this.#limit = request.maxBytes ?? MAX_BODY_BYTES;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -138,26 +149,27 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     const head = readHead(raw);
     const isStream = head.contentType === 'text/event-stream' && status < 300 && this.#request.onEvent !== undefined;
-    const reader = isStream ? new SseReader(MAX_BODY_BYTES, (event) => this.#event(event.data, event.type)) : undefined;
+    const reader = isStream ? new SseReader(this.#limit, (event) => this.#event(event.data, event.type)) : undefined;
     this.#answer = { status, ...withoutEcho(head, this.#request.echo), body: EMPTY, reader };
     if (status >= 300) this.#limit = MAX_ERROR_BYTES;
+    if (isStream) this.#pace = new Pace(this.#clock);
     if (head.encoding !== '' && head.encoding !== 'identity') {
       this.#decoder = openDecoder(
         head.encoding,
         (chunk) => this.#take(chunk),
         (error) => this.#end(error),
       );
-    } else if (!isStream && status < 300) this.#whole = bufferFor(head.length);
+    } else if (!isStream && status < 300) this.#whole = bufferFor(head.length, this.#limit);
     if (isStream) this.#request.onStream?.();
     return true;
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#decoder !== undefined) {
-      this.#decoder.write(chunk);
-      return true;
-    }
-    return this.#take(chunk);
+    if (this.#decoder === undefined) return this.#take(chunk);
+    this.#packedBytes += chunk.length;
+    // Packed bytes may unpack to nothing for ever.
+    if (this.#packedBytes > MAX_BODY_BYTES) throw this.#tooLarge();
+    return this.#decoder.write(chunk, () => this.#resume?.());
   }
 
   onComplete(): void {
@@ -185,7 +197,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (reader === undefined) return this.#collect(chunk);
     if (this.#settled) return true;
     reader.push(chunk);
-    const slow = this.#request.onBatch?.();
+    const slow = this.#request.onBatch?.() ?? this.#pace?.rest(reader.blocks);
     if (slow === undefined) return true;
     void slow.then(() => this.#resume?.());
     return false;
@@ -194,12 +206,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   #collect(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
     if (this.#whole !== undefined) chunk.copy(this.#whole, this.#bytes - chunk.length);
-    else if (this.#bytes <= this.#limit) this.#chunks.push(chunk);
+    else if (this.#bytes <= this.#limit) this.#pile.add(chunk);
     else if (this.#limit === MAX_ERROR_BYTES) {
       this.#end(undefined);
       this.#stop?.();
-    } else throw new ProxyError('upstream_protocol', `The server's answer is larger than ${MAX_BODY_BYTES} bytes.`);
+    } else throw this.#tooLarge();
     return true;
+  }
+
+  #tooLarge(): ProxyError {
+    return new ProxyError('upstream_protocol', `The server's answer is larger than ${this.#limit} bytes.`);
   }
 
   #event(data: string, type: string | undefined): void {
@@ -217,20 +233,24 @@ class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.#settled || this.#answer === undefined) return;
-    this.#settle();
-    const body = this.#body();
-    this.#resolve({ ...this.#answer, body: this.#request.echo?.message(body) ?? body });
+    try {
+      const answer = { ...this.#answer, body: this.#body() };
+      this.#settle();
+      this.#resolve(answer);
+    } catch (cause) {
+      this.#fail(cause as Error);
+    }
   }
 
   #body(): Buffer {
-    const [first] = this.#chunks;
-    if (this.#whole !== undefined) return this.#whole.subarray(0, this.#bytes);
-    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    const body = this.#whole === undefined ? this.#pile.take() : this.#whole.subarray(0, this.#bytes);
+    return this.#request.echo?.message(body) ?? body;
   }
 
   #fail(error: Error): void {
     if (this.#settled) return;
     this.#settle();
+    this.#decoder?.close();
     this.#reject(error);
   }
 
@@ -240,63 +260,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A buffer for a body that says it is large, within what is taken at all; smaller ones come in a chunk or two. */
-function bufferFor(length: string | undefined): Buffer | undefined {
+/** A buffer for a body that says it is large, within what is taken at all. */
+function bufferFor(length: string | undefined, limit: number): Buffer | undefined {
   const bytes = Number(length);
-  return bytes > LARGE && bytes <= MAX_BODY_BYTES ? Buffer.allocUnsafe(bytes) : undefined;
-}
-
-type Head = Pick<HttpAnswer, 'contentType' | 'sessionId' | 'challenge' | 'retryAfter' | 'location'> & {
-  readonly encoding: string;
-  readonly length: string | undefined;
-};
-
-/** Of the headers only these two are ever told to anybody: one in an error, one to a sign-in. */
-function withoutEcho(head: Head, echo: Echo | undefined): Head {
-  if (echo === undefined || (head.challenge === undefined && isUsual(head.contentType))) return head;
-  const { challenge } = head;
-  return {
-    ...head,
-    contentType: echo.text(head.contentType),
-    challenge: challenge === undefined ? undefined : echo.text(challenge),
-  };
-}
-
-const isUsual = (contentType: string): boolean =>
-  contentType === 'application/json' || contentType === 'text/event-stream';
-
-const WANTED: ReadonlyMap<string, keyof Head> = new Map([
-  ['content-type', 'contentType'],
-  ['content-encoding', 'encoding'],
-  ['content-length', 'length'],
-  ['mcp-session-id', 'sessionId'],
-  ['www-authenticate', 'challenge'],
-  ['retry-after', 'retryAfter'],
-  ['location', 'location'],
-]);
-const LENGTHS = new Set([...WANTED.keys()].map((name) => name.length));
-
-/** Reads the few headers that matter; a repeated challenge is joined as HTTP says (RFC 9110 §5.3). */
-function readHead(raw: readonly Buffer[]): Head {
-  const head: { -readonly [K in keyof Head]: Head[K] } = {
-    contentType: '',
-    encoding: '',
-    length: undefined,
-    sessionId: undefined,
-    challenge: undefined,
-    retryAfter: undefined,
-    location: undefined,
-  };
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i] as Buffer;
-    if (!LENGTHS.has(name.length)) continue;
-    const field = WANTED.get(name.toString('latin1').toLowerCase());
-    if (field === undefined) continue;
-    const value = (raw[i + 1] as Buffer).toString('latin1');
-    head[field] = field === 'challenge' && head.challenge !== undefined ? `${head.challenge}, ${value}` : value;
-  }
-  const cut = head.contentType.indexOf(';');
-  head.contentType = (cut < 0 ? head.contentType : head.contentType.slice(0, cut)).trim().toLowerCase();
-  head.encoding = head.encoding.trim().toLowerCase();
-  return head;
+  return bytes > LARGE && bytes <= limit ? Buffer.allocUnsafe(bytes) : undefined;
 }

@@ -7,7 +7,7 @@ import { isLegacyVersion, LATEST_LEGACY } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
 import { callOverHttp, tell } from './http-call.ts';
 import { replyOf, SessionLostError } from './http-errors.ts';
-import type { Door } from './http-exchange.ts';
+import { type Door, MAX_GREETING_BYTES } from './http-exchange.ts';
 import { exchange } from './http-follow.ts';
 import { listenOverGet } from './http-listen.ts';
 import type { HttpTarget } from './http-target.ts';
@@ -16,6 +16,7 @@ import { answerServerRequest } from './server-requests.ts';
 /** What of an agent's capabilities is relayed over this hop: none until their relaying is built. */
 const RELAYED: JsonObject = {};
 const GOODBYE_MS = 2_000;
+const MAX_ANSWERING = 16;
 
 /** Opens the session. Errors as in Connection.request; on failure nothing is left open. */
 export async function initializeHttp(
@@ -35,6 +36,7 @@ export async function initializeHttp(
     body,
     echo: target.echo,
     signal,
+    maxBytes: MAX_GREETING_BYTES,
     onEvent: (data) => {
       reply = replyIn(data);
       return reply !== undefined;
@@ -87,6 +89,7 @@ class LegacyHttpConnection implements Connection {
   readonly #hasSession: boolean;
   readonly #hop: Hop;
   #nextId = 1;
+  #answering = 0;
   #closers: (() => void)[] | undefined;
 
   constructor(
@@ -117,12 +120,12 @@ class LegacyHttpConnection implements Connection {
         signal: request.signal,
         hearing: request.hearing,
         progressToken: request.progressToken,
-        onServerRequest: (raw) => this.#tellQuietly(answerServerRequest(raw)),
+        onServerRequest: (raw) => this.#answer(raw),
       });
     } catch (error) {
       // Closing the socket is no cancellation in these revisions; it has to be said.
       if (request.signal.aborted)
-        this.#tellQuietly({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+        void this.#tellQuietly({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
       if (error instanceof SessionLostError) this.#closed();
       throw error;
     }
@@ -132,7 +135,7 @@ class LegacyHttpConnection implements Connection {
     return listenOverGet(this.#door, this.#target, this.#headers, {
       onMethod: listener,
       onLost: () => this.#closed(),
-      onServerRequest: (raw) => this.#tellQuietly(answerServerRequest(raw)),
+      onServerRequest: (raw) => this.#answer(raw),
     });
   }
 
@@ -166,10 +169,19 @@ class LegacyHttpConnection implements Connection {
     this.#closers = undefined;
   }
 
-  #tellQuietly(message: unknown): void {
+  /** To a flood of requests only so many answers are under way; the rest gets none. */
+  #answer(raw: string): void {
+    if (this.#answering >= MAX_ANSWERING) return;
+    this.#answering += 1;
+    void this.#tellQuietly(answerServerRequest(raw)).then(() => {
+      this.#answering -= 1;
+    });
+  }
+
+  async #tellQuietly(message: unknown): Promise<void> {
     const stop = new AbortController();
     const cancel = this.#door.clock.after(GOODBYE_MS, () => stop.abort(new Error('not taken')));
-    void tell(this.#door, this.#target, this.#headers, message, stop.signal)
+    await tell(this.#door, this.#target, this.#headers, message, stop.signal)
       .catch(() => undefined)
       .finally(cancel);
   }

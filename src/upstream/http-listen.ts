@@ -1,6 +1,7 @@
 // A stream that is only listened to, kept open while somebody listens and opened again when it drops.
 import type { Cancel } from '../shared/clock.ts';
 import { isJsonObject } from '../wire/reply.ts';
+import { MAX_NOTICE_BYTES } from './http-call.ts';
 import type { Door, HttpRequest } from './http-exchange.ts';
 import { exchange } from './http-follow.ts';
 import type { HttpTarget } from './http-target.ts';
@@ -82,6 +83,7 @@ export function keepListening(
 }
 
 function hear(ear: Ear, data: string): false {
+  if (data.length > MAX_NOTICE_BYTES) return false;
   try {
     const message: unknown = JSON.parse(Buffer.from(data, 'latin1').toString('utf8'));
     if (isJsonObject(message) && typeof message['method'] === 'string') {

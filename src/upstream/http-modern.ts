@@ -12,6 +12,7 @@ import { keepListening } from './http-listen.ts';
 import type { HttpTarget } from './http-target.ts';
 
 const NONE: JsonObject = {};
+const CODE_BYTES = 32;
 const UNSUPPORTED_VERSION = -32022;
 /** What servers of the other era say to a request without a session; the next call asks anew which era it is. */
 const DRIFT_CODES = new Set<unknown>([-32000, -32001, -32600]);
@@ -101,8 +102,7 @@ export class ModernHttpConnection implements Connection {
   /** -32022 says that the version was refused, so nothing ran; it is between the server and us (2026-07-28 §basic/versioning). */
   #unlessDrifted(reply: Reply): Reply {
     if (!reply.isError) return reply;
-    const error = reply.payload();
-    const code = isJsonObject(error) ? error['code'] : undefined;
+    const code = reply.smallMember('code', CODE_BYTES);
     if (code === UNSUPPORTED_VERSION || DRIFT_CODES.has(code)) this.#drifted();
     if (code === UNSUPPORTED_VERSION)
       throw new NotRunError('The server does not speak this protocol version any more.');

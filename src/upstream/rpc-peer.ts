@@ -9,6 +9,7 @@ import type { Era } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
 import { idAtEnds } from '../wire/scan.ts';
 import type { Echo } from './echo.ts';
+import { MAX_NOTICE_BYTES } from './http-call.ts';
 import { answerServerRequest } from './server-requests.ts';
 import { SharedEar } from './shared-ear.ts';
 
@@ -34,8 +35,6 @@ interface Pending {
 const AFTERTALK_MS = 30_000;
 /** Answers to the server's own requests that may be under way; a flood of pings gets no more. */
 const MAX_ANSWERING = 16;
-/** What is no answer is small; reading more of it would hold everybody up. */
-const MAX_NOTICE_BYTES = 1024 * 1024;
 const NOBODY = /^notifications\/(?:cancelled|initialized|resources\/updated|subscriptions\/)/;
 
 export class RpcPeer {
@@ -143,7 +142,10 @@ export class RpcPeer {
     const pending = this.#pending.get(id);
     if (pending === undefined) return false;
     this.#pending.delete(id);
-    pending.ear?.finish();
+    const { ear } = pending;
+    ear?.finish();
+    if (ear !== undefined && ear.dropped > 0)
+      this.#deps.logger.debug({ dropped: ear.dropped }, 'messages for an agent that reads slowly were dropped');
     pending.settle(outcome);
     return true;
   }

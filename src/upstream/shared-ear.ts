@@ -7,6 +7,8 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 
 export class SharedEar {
   readonly #hearing: Hearing;
+  /** Messages that were not told. */
+  dropped = 0;
   #waitingBytes = 0;
   #isSlow = false;
 
@@ -15,7 +17,10 @@ export class SharedEar {
   }
 
   message(raw: string): void {
-    if (this.#waitingBytes + raw.length > MAX_WAITING_BYTES) return;
+    if (this.#waitingBytes + raw.length > MAX_WAITING_BYTES) {
+      this.dropped++;
+      return;
+    }
     this.#waitingBytes += raw.length;
     this.#hearing.message(raw);
   }

@@ -7,8 +7,8 @@ export const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
+export const OPEN_LIST = 0x5b;
+export const CLOSE_LIST = 0x5d;
 
 /** Short strings are walked, long ones searched: a call into native code costs as much as this many steps. */
 const STRIDE = 64;
@@ -95,13 +95,24 @@ export function findMember(bytes: Buffer, at: number, key: string): number | und
   return found;
 }
 
-function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
+/** `start` and `end` include the quotes. Of a million members only those are looked at whose length fits. */
+export function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
+  const length = end - start - 2;
+  if (length < key.length || length > LONGEST_ESCAPE * key.length) return false;
+  if (isPlain(bytes, start, end)) return length === key.length && bytes.toString('latin1', start + 1, end - 1) === key;
   const text = bytes.toString('utf8', start, end);
-  if (text.slice(1, -1) === key) return true;
-  if (!text.includes('\\')) return false;
   try {
     return JSON.parse(text) === key;
   } catch {
     return false;
   }
+}
+
+/** `\\u0061` for one letter. */
+const LONGEST_ESCAPE = 6;
+
+/** ASCII without an escape. */
+function isPlain(bytes: Buffer, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (bytes[i] === BACKSLASH || (bytes[i] as number) > 0x7f) return false;
+  return true;
 }

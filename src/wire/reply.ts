@@ -2,8 +2,10 @@
 // agent's own is put in its place on the way out, and nothing else is touched.
 import { isUtf8 } from 'node:buffer';
 import { ProxyError } from '../shared/errors.ts';
+import { indexOfText } from './find-text.ts';
 import { findMember, isBlank } from './json-bytes.ts';
-import { type Scanned, scan } from './scan.ts';
+import { endOfValue, smallValue } from './json-walk.ts';
+import { type Scanned, type Span, scan } from './scan.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -30,6 +32,12 @@ export interface Edit {
 /** A letter, a dot, a slash or an underline as an escape. */
 const DISGUISED = /\\u00(?:2[ef]|5f|[46][1-9a-f]|[57][0-9a])/i;
 
+const HEAD = '{"jsonrpc":"2.0","id":';
+const END = Buffer.from('}');
+
+/** Parsed at once, and only so far: a parse holds everybody else up, for a megabyte of many small members 50 ms. */
+const MAX_PARSED_BYTES = 1024 * 1024;
+
 const broken = (why: string): ProxyError => new ProxyError('upstream_protocol', `The server's answer is ${why}.`);
 
 export class Reply {
@@ -55,7 +63,7 @@ export class Reply {
    */
   static from(input: Buffer): Reply | undefined {
     // A stray byte must not reach an agent's strict decoder; JSON is UTF-8 (RFC 8259 §8.1).
-    const bytes = isUtf8(input) ? input : Buffer.from(input.toString('utf8'));
+    const bytes = isUtf8(input) ? input : repaired(input);
     const scanned = scan(bytes);
     if (scanned === undefined) return Reply.#parsed(bytes);
     return scanned.kind === 'call' ? undefined : new Reply(bytes, scanned);
@@ -77,6 +85,7 @@ export class Reply {
   }
 
   static #parsed(bytes: Buffer): Reply | undefined {
+    if (bytes.length > MAX_PARSED_BYTES) throw broken('too large to be written in this way');
     const message = parseObject(bytes);
     if (typeof message['method'] === 'string') return undefined;
     const id = message['id'];
@@ -86,8 +95,13 @@ export class Reply {
     return Reply.of(id ?? 'null', { result: message['result'] });
   }
 
-  /** The result or the error, parsed. For answers that we have to understand; throws `upstream_protocol`. */
+  /**
+   * The result or the error, parsed. For answers that we have to understand, and that are no larger than can be
+   * parsed without being felt by others; throws `upstream_protocol`.
+   */
   payload(): unknown {
+    if (this.bytes.length > MAX_PARSED_BYTES)
+      throw broken(`larger than ${MAX_PARSED_BYTES} bytes, which is too large here`);
     return parseObject(this.bytes)[this.isError ? 'error' : 'result'];
   }
 
@@ -96,15 +110,34 @@ export class Reply {
     return this.objectAt === undefined ? undefined : findMember(this.bytes, this.objectAt, key);
   }
 
+  /** Member `key` of the payload, parsed, where it has at most `maxBytes`; the rest of the payload may be of any size. */
+  smallMember(key: string, maxBytes: number): unknown {
+    const at = this.memberAt(key);
+    return at === undefined ? undefined : smallValue(this.bytes, at, maxBytes);
+  }
+
+  /** An edit that puts `text` in the place of the value that begins at `at`. */
+  replaceValue(at: number, text: string): Edit {
+    return { at, remove: Math.max(0, endOfValue(this.bytes, at) - at), text };
+  }
+
+  /** Where the payload stands in the bytes. */
+  get payloadSpan(): Span | undefined {
+    return this.#scanned.payload;
+  }
+
   /** Bytes of the payload as it was sent. */
   get payloadBytes(): number {
     const { payload } = this.#scanned;
     return payload === undefined ? 0 : payload.end - payload.start;
   }
 
-  /** The same answer with another result. */
-  withResult(result: JsonObject): Reply {
-    return Reply.of(Number(this.idText), { result });
+  /** The same answer with another result, JSON text. */
+  withResult(json: Buffer): Reply {
+    const head = Buffer.from(`{"jsonrpc":"2.0","id":${this.idText},"result":`, 'latin1');
+    const payload = { start: head.length, end: head.length + json.length };
+    const id = { start: HEAD.length, end: HEAD.length + this.idText.length };
+    return new Reply(Buffer.concat([head, json, END]), { kind: 'result', id, payload });
   }
 
   /** The same answer with another error. */
@@ -115,7 +148,7 @@ export class Reply {
   /** Whether a name that begins so occurs anywhere; no means certainly absent, yes may be in a text. */
   mentions(name: string): boolean {
     // Without the quote: it is the most frequent byte there is, and looking for it first costs most.
-    return this.bytes.indexOf(name) >= 0 || this.#mayDisguise();
+    return indexOfText(this.bytes, name) >= 0 || this.#mayDisguise();
   }
 
   /** Whether a `_meta` may stand anywhere; asked several times over each result. */
@@ -157,6 +190,12 @@ export class Reply {
     parts.push(this.bytes.subarray(from));
     return parts;
   }
+}
+
+/** Strays of another encoding are forgiven where that costs little. */
+function repaired(bytes: Buffer): Buffer {
+  if (bytes.length > MAX_PARSED_BYTES) throw broken('not UTF-8');
+  return Buffer.from(bytes.toString('utf8'));
 }
 
 function parseObject(bytes: Buffer): JsonObject {

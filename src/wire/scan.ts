@@ -1,6 +1,7 @@
 // Where the parts of a JSON-RPC message stand in its bytes, without parsing it: nested values are passed
 // over by their brackets and strings alone, which costs a fraction of a parse. What cannot be told for
 // certain gives undefined: parse instead.
+import { indexOfText } from './find-text.ts';
 import {
   CLOSE,
   COLON,
@@ -83,18 +84,18 @@ const VERSION_MEMBER = ',"jsonrpc":"2.0"';
  */
 function scanEnds(bytes: Buffer): Scanned | undefined {
   const head = readHead(bytes);
-  if (head === undefined || bytes.includes('\\u00')) return undefined;
+  if (head === undefined || indexOfText(bytes, '\\u00') >= 0) return undefined;
   const trailing = trailingId(bytes);
   const id = head.id ?? trailing;
   if (id === undefined || (head.id !== undefined && trailing !== undefined)) return undefined;
   const before = id.start - 1;
   if (
-    bytes.indexOf('"id"', head.id === undefined ? 0 : id.end) !==
+    indexOfText(bytes, '"id"', head.id === undefined ? 0 : id.end) !==
     (head.id === undefined ? bytes.lastIndexOf('"id"', before) : -1)
   )
     return undefined;
   // A second result would be the one that an agent reads, without the label that goes into the first.
-  if (bytes.indexOf('"result"', head.payload) >= 0) return undefined;
+  if (indexOfText(bytes, '"result"', head.payload) >= 0) return undefined;
   let end = behindBlanks(bytes, bytes.length) - 1;
   if (bytes[end] !== CLOSE) return undefined;
   if (head.id === undefined) end = behindBlanks(bytes, bytes.lastIndexOf('"id"', before)) - 1;

@@ -2,6 +2,7 @@
 // through string operations unharmed and a character split between chunks needs no care.
 // (WHATWG HTML, server-sent events, parsing an event stream)
 import { ProxyError } from '../shared/errors.ts';
+import { BytePile } from './byte-pile.ts';
 
 export interface SseEvent {
   readonly data: string;
@@ -19,7 +20,7 @@ export class SseReader {
   readonly #maxEventBytes: number;
   readonly #onEvent: (event: SseEvent) => void;
   /** Pieces of the event that has not ended yet; joined only when its end was seen. */
-  #pieces: string[] = [];
+  readonly #pieces = new BytePile();
   #size = 0;
   #endsWithLf = false;
   #skipLf = false;
@@ -28,6 +29,8 @@ export class SseReader {
   /** Last `retry:` seen, in ms; undefined until one came. */
   retryMs: number | undefined;
   lastEventId: string | undefined;
+  /** Blocks read so far, also those that were no events: each costs time. */
+  blocks = 0;
 
   /** @param maxEventBytes an event longer than this throws `upstream_protocol` from `push` */
   constructor(maxEventBytes: number, onEvent: (event: SseEvent) => void) {
@@ -37,7 +40,8 @@ export class SseReader {
 
   /** Takes the next bytes; calls back for each event that is complete. An unfinished one at the end is dropped. */
   push(chunk: Buffer): void {
-    let text = this.#normalised(chunk.toString('latin1'));
+    const raw = chunk.toString('latin1');
+    let text = this.#normalised(raw);
     if (text === '') return;
     if (this.#endsWithLf && text.startsWith(LF)) {
       this.#finish('');
@@ -48,7 +52,8 @@ export class SseReader {
       this.#finish(text.slice(from, end));
       from = end + 2;
     }
-    if (from < text.length) this.#keep(from === 0 ? text : text.slice(from));
+    if (from === 0 && text === raw) this.#keep(text, chunk);
+    else if (from < text.length) this.#keep(text.slice(from), Buffer.from(text.slice(from), 'latin1'));
   }
 
   /** CR and CRLF become LF, also when a chunk border falls between the two. */
@@ -70,17 +75,18 @@ export class SseReader {
     return text.startsWith(BOM) ? text.slice(BOM.length) : text;
   }
 
-  #keep(text: string): void {
+  /** `bytes` are those of `text`. */
+  #keep(text: string, bytes: Buffer): void {
     this.#size += text.length;
     if (this.#size > this.#maxEventBytes)
       throw new ProxyError('upstream_protocol', `The server sent an event of more than ${this.#maxEventBytes} bytes.`);
-    this.#pieces.push(text);
+    this.#pieces.add(bytes);
     this.#endsWithLf = text.endsWith(LF);
   }
 
   #finish(last: string): void {
-    const block = this.#pieces.length === 0 ? last : this.#pieces.join('') + last;
-    this.#pieces = [];
+    this.blocks++;
+    const block = this.#pieces.isEmpty ? last : this.#pieces.take().toString('latin1') + last;
     this.#size = 0;
     this.#endsWithLf = false;
     if (block.length > this.#maxEventBytes)

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Accepted } from '../../src/agent/negotiate.ts';
 import { Responder } from '../../src/agent/responder.ts';
@@ -186,5 +188,62 @@ describe('an agent that reads slowly', () => {
     responder?.message('x');
     expect(responder?.flush()).toBeUndefined();
     responder?.send(ANSWER);
+  });
+});
+
+describe('an agent that does not read', () => {
+  const LARGE = Buffer.alloc(16 * 1024 * 1024, 0x20);
+  const REQUEST = 'POST /mcp HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n';
+  const UNREAD_MS = 60;
+
+  /** The connection that the answer goes out on. */
+  async function toDeaf(answer: (responder: Responder) => unknown): Promise<Socket> {
+    let connection: Socket | undefined;
+    door = await ADoor.open((_request, response) => {
+      connection = response.socket ?? undefined;
+      void answer(new Responder(response, BOTH, UNREAD_MS));
+    });
+    door.deaf(REQUEST);
+    await until(() => connection !== undefined, 'the answer to begin');
+    return connection as Socket;
+  }
+
+  it.each([
+    ['a large answer', (responder: Responder) => responder.send([LARGE])],
+    [
+      'the last event of a stream',
+      (responder: Responder) => {
+        responder.message(NOTE);
+        void responder.flush();
+        responder.send([LARGE]);
+      },
+    ],
+    [
+      'what comes before it',
+      (responder: Responder) => {
+        responder.message(LARGE.toString('latin1'));
+        return responder.flush();
+      },
+    ],
+  ])('is let go when it is %s', async (_, answer) => {
+    const connection = await toDeaf(answer);
+    await until(() => connection.destroyed, 'the connection to be closed');
+    expect(connection.bytesWritten).toBeGreaterThan(LARGE.length);
+  });
+
+  it('and then does may wait for the rest as long as the call takes', async () => {
+    let response: ServerResponse | undefined;
+    let isRead = false;
+    door = await ADoor.open((_request, its) => {
+      response = its;
+      const responder = new Responder(its, BOTH, 30_000);
+      responder.message(LARGE.toString('latin1'));
+      void responder.flush()?.then(() => (isRead = true));
+    });
+    const socket = door.deaf(REQUEST);
+    await until(() => response?.socket?.timeout === 30_000, 'the time to begin');
+    socket.resume();
+    await until(() => isRead, 'it to be read');
+    expect(response?.socket?.timeout).toBe(0);
   });
 });

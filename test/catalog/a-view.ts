@@ -1,9 +1,10 @@
 // A view built from server names and tool names, and what stands on its pages.
-import { readTools } from '../../src/catalog/tool.ts';
+
 import { buildView, type Page, type Standing, type View } from '../../src/catalog/view.ts';
 import type { JsonObject } from '../../src/wire/reply.ts';
 import { aTool } from './a-tenant.ts';
 import { serverOf } from './read-definition.ts';
+import { readTools } from './read-tools.ts';
 
 export const SELF = { name: 'keybearer', version: '1.2.3' };
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readTools, storable } from '../../src/catalog/tool.ts';
+import { storable } from '../../src/catalog/tool.ts';
 import { POISON, type PoisonName } from '../support/upstreams/poisoned-tools.ts';
 import { aTool } from './a-tenant.ts';
+import { readTools } from './read-tools.ts';
 
 const poison = (name: PoisonName): unknown => JSON.parse(POISON[name]) as unknown;
 const good = aTool('echo', { description: 'Says it again' });

@@ -1,12 +1,12 @@
 // A call without a usable key, from its first try to its second.
 import { describe, expect, it } from 'vitest';
-import { readTools } from '../../src/catalog/tool.ts';
 import type { Credential } from '../../src/credential/credential.ts';
 import { createCallTool } from '../../src/proxy/call-tool.ts';
 import type { Answer, Call } from '../../src/proxy/operations.ts';
 import { createShaper } from '../../src/result/shape.ts';
 import { CredentialRefusedError, ProxyError } from '../../src/shared/errors.ts';
 import type { JsonObject, Reply } from '../../src/wire/reply.ts';
+import { readTools } from '../catalog/read-tools.ts';
 import { grantOf, keyOf } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { AnAgent, anAsking, LINK, SHOWS_LINKS, said, WAIT_MS } from './an-asking.ts';

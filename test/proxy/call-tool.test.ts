@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { readTools } from '../../src/catalog/tool.ts';
 import type { Target } from '../../src/catalog/view.ts';
 import { createCallTool } from '../../src/proxy/call-tool.ts';
 import type { CallTool } from '../../src/proxy/operations.ts';
 import { createShaper } from '../../src/result/shape.ts';
 import { Reply } from '../../src/wire/reply.ts';
+import { readTools } from '../catalog/read-tools.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { anAsking } from './an-asking.ts';
 import { aCall, aCaller, settled, Upstream } from './support.ts';

@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limitSize } from '../../src/result/limit-size.ts';
+import { limitSize as limitBytes } from '../../src/result/limit-size.ts';
 import type { JsonObject } from '../../src/wire/reply.ts';
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+/** Cuts what the proxy would have got of this result. */
+const limitSize = (result: JsonObject, maxBytes: number): JsonObject =>
+  JSON.parse(limitBytes(Buffer.from(JSON.stringify(result)), maxBytes).toString()) as JsonObject;
 const blocksOf = (result: JsonObject): readonly JsonObject[] => result['content'] as readonly JsonObject[];
 const textOf = (block: JsonObject | undefined): string => String(block?.['text']);
 

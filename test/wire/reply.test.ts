@@ -83,7 +83,8 @@ describe('Reply.from', () => {
       `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":${JSON.stringify(text)}}]},"id":41}`,
     );
     expect(reply.idText).toBe('41');
-    expect(reply.payload()).toEqual({ content: [{ type: 'text', text }] });
+    const { start, end } = reply.payloadSpan ?? { start: 0, end: 0 };
+    expect(JSON.parse(reply.bytes.toString('utf8', start, end))).toEqual({ content: [{ type: 'text', text }] });
   });
 
   it('tells requests and notifications from answers, in any order of their members', () => {
