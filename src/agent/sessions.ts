@@ -1,5 +1,5 @@
-// Sessions of the 2025 revisions. A session is no proof of identity: it is bound to the caller that
-// opened it, and for everybody else it does not exist.
+// Sessions of the 2025 revisions. A session is no proof of identity: it is bound to the caller and the agent
+// that opened it, and for everybody else it does not exist.
 import type { Caller } from '../identity/caller.ts';
 import type { LimitsOf } from '../limits/limits-of.ts';
 import { canShowLinks } from '../proxy/ask-in-stream.ts';
@@ -16,6 +16,8 @@ import type { McpRoute } from './route.ts';
 export interface Session {
   readonly id: string;
   readonly callerKey: string;
+  /** Another agent of the same person is another: it may answer no question and end no call of this one's. */
+  readonly agentId: string;
   readonly tenantId: TenantId;
   readonly path: string;
   readonly version: string;
@@ -70,6 +72,7 @@ export class Sessions {
     const session: Session = {
       id: randomId(),
       callerKey: caller.key,
+      agentId: caller.agentId,
       tenantId: caller.tenantId,
       path: route.path,
       version,
@@ -89,7 +92,9 @@ export class Sessions {
   find(id: string, caller: Caller, route: McpRoute): Session | undefined {
     if (!SESSION_ID.test(id)) return undefined;
     const session = this.#byId.get(id);
-    if (session === undefined || session.callerKey !== caller.key || session.path !== route.path) return undefined;
+    if (session === undefined || session.callerKey !== caller.key || session.agentId !== caller.agentId)
+      return undefined;
+    if (session.path !== route.path) return undefined;
     this.#use(session);
     return session;
   }

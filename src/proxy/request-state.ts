@@ -1,5 +1,5 @@
 // What a modern agent is given to bring back with its next try. It says nothing to the agent, opens on
-// any node, and only for the very call it was made for: tenant, principal, server, tool and arguments (T15).
+// any node, and only for the very call it was made for: tenant, principal, agent, server, tool and arguments (T15).
 import { createHash } from 'node:crypto';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { requestStateContext, type SealContext } from '../credential/seal-context.ts';
@@ -65,7 +65,8 @@ export function createRequestStates(vault: Pick<Vault, 'seal' | 'open'>, clock: 
 }
 
 function contextOf({ caller, server, tool, params }: StateOf): SealContext {
-  const call = tool === undefined ? ['connect'] : ['call', tool];
+  // The agent is part of what was called: another key of the same person is another agent.
+  const call = [caller.agentId, ...(tool === undefined ? ['connect'] : ['call', tool])];
   return requestStateContext(server.id, caller.principalId, digestOf(params['arguments']), call);
 }
 

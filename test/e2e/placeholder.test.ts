@@ -64,7 +64,7 @@ describe.each(ERAS)('the tools of a %s server', (era) => {
   });
 
   it('are shown to nobody but their finder with catalog "principal" (B225)', async () => {
-    const upstream = await scene.keyed(era, { ownTools: { ada: ['adas_tool'], bob: ['bobs_tool'] } });
+    const upstream = await scene.keyed(era, { ownTools: (who) => [`${who}s_tool`] });
     const tenant = await scene.tenant({ notes: withKeys(upstream, { catalog: 'principal' }) });
     const node = await scene.node();
     const [ada, bob] = [

@@ -7,7 +7,7 @@ import { within } from '../support/within.ts';
 
 export type Outcome =
   /** The tool ran, and the upstream says for whom. */
-  | { readonly kind: 'named'; readonly who: string; readonly session: string }
+  | { readonly kind: 'named'; readonly who: string; readonly session: string; readonly question: unknown }
   | { readonly kind: 'sign_in_required' }
   /** The same, but so many links are open that no further one is given. */
   | { readonly kind: 'rate_limited' }
@@ -63,8 +63,9 @@ function errorOutcome(status: number, error: JsonObject): Outcome {
 }
 
 function resultOutcome(answer: JsonObject): Outcome {
-  const { who, session, error } = objectAt(objectAt(answer, 'result'), 'structuredContent');
-  if (typeof who === 'string') return { kind: 'named', who, session: String(session) };
+  const { who, session, args, error } = objectAt(objectAt(answer, 'result'), 'structuredContent');
+  const question = isObject(args) ? args['question'] : undefined;
+  if (typeof who === 'string') return { kind: 'named', who, session: String(session), question };
   if (error === 'sign_in_required' || error === 'rate_limited') return { kind: error };
   if (error === 'upstream_unavailable') return { kind: 'unavailable', text: textOf(objectAt(answer, 'result')) };
   return { kind: 'other', text: JSON.stringify(answer) };

@@ -1,13 +1,13 @@
 // Compares what happened in one step with what may happen, on both sides of the proxy.
 import { isObject, type JsonObject, objectAt } from '../support/upstreams/message.ts';
 import type { Outcome } from './asking.ts';
-import { type Model, SERVERS, type ServerName } from './model.ts';
+import { type HttpName, type Label, type Model, SERVERS, type ServerName } from './model.ts';
 import { type Seat, TOOLS, type Tool, type Upstream, type World } from './world.ts';
 
 export interface Asked {
   readonly tool: Tool;
   readonly seat: Seat;
-  readonly server: ServerName;
+  readonly server: HttpName;
   /** Travels in the arguments, so that the upstream's side of the call can be found. */
   readonly question: number;
   /** When it was sent. */
@@ -24,6 +24,7 @@ type SeenRequest = Upstream['server']['seen'][number];
 /** Throws at the first thing that must not be. */
 export function judge(model: Model, world: World, asked: readonly Asked[]): void {
   for (const one of asked) judgeOutcome(model, one);
+  judgeStreams(world);
   for (const upstream of new Set(Object.values(world.upstreams))) {
     const names = SERVERS.filter((name) => world.upstreams[name] === upstream);
     judgeUpstream(
@@ -35,8 +36,8 @@ export function judge(model: Model, world: World, asked: readonly Asked[]): void
   }
 }
 
-function judgeUpstream(model: Model, names: readonly ServerName[], upstream: Upstream, asked: readonly Asked[]): void {
-  const ran = judgeSeen(model, names, upstream);
+function judgeUpstream(model: Model, names: readonly HttpName[], upstream: Upstream, asked: readonly Asked[]): void {
+  const ran = judgeSeen(model, names, upstream, new Map(asked.map((one) => [one.question, one])));
   for (const one of asked) {
     if (MUST_NOT_RUN.has(one.outcome.kind) && ran.has(one.question))
       throw new Error(`Ran for somebody without a key: ${describe(one)}`);
@@ -55,24 +56,62 @@ function judgeOutcome(model: Model, asked: Asked): void {
   const allowed = model.allowed(seat.label, server, seat.node, since);
   if (!allowed.has(outcome.kind) && !excused.includes(outcome.kind))
     throw new Error(`${describe(asked)}; allowed: ${[...allowed, ...excused].join(', ')}`);
-  if (outcome.kind === 'named' && outcome.who !== seat.label)
-    throw new Error(`Somebody else's name: ${describe(asked)}`);
+  if (outcome.kind !== 'named') return;
+  if (!outcome.who.split('+').includes(seat.label)) throw new Error(`Somebody else's name: ${describe(asked)}`);
+  if (outcome.question !== asked.question) throw new Error(`The answer to another question: ${describe(asked)}`);
+  if (outcome.session === '-') return;
+  // Of people with equal keys, only the far side's session tells whether they shared a connection.
+  const place = `${seat.label}@${server}`;
+  const before = model.sessions.get(outcome.session) ?? place;
+  if (before !== place) throw new Error(`The session of ${before} was used: ${describe(asked)}`);
+  model.sessions.set(outcome.session, place);
 }
 
+/** What agents hear while they listen: that lists changed, and nothing else of anybody. */
+function judgeStreams(world: World): void {
+  for (const [seat, { stream, subscription }] of world.streams) {
+    for (const message of stream.messages) {
+      const { method, params } = message;
+      const isOwn = subscription === undefined || subscriptionOf(params) === subscription;
+      if (!isOwn || !HEARD.includes(String(method ?? 'goodbye')))
+        throw new Error(`${seat} heard ${JSON.stringify(message)}`);
+    }
+  }
+}
+
+const HEARD = ['notifications/tools/list_changed', 'notifications/subscriptions/acknowledged'];
+
+const subscriptionOf = (params: unknown): unknown =>
+  isObject(params) ? objectAt(params, '_meta')['io.modelcontextprotocol/subscriptionId'] : undefined;
+
 /** The questions that the upstream took with a key that is good. */
-function judgeSeen(model: Model, names: readonly ServerName[], upstream: Upstream): ReadonlySet<number> {
+function judgeSeen(
+  model: Model,
+  names: readonly ServerName[],
+  upstream: Upstream,
+  asked: ReadonlyMap<unknown, Asked>,
+): ReadonlySet<number> {
   const ran = new Set<number>();
   for (const request of upstream.takeSeen()) {
     const key = keyOf(request);
     const given = model.ledger.get(key);
     if (given === undefined) throw new Error(`An upstream saw a key that nobody was given: ${key}`);
     if (!names.includes(given.server)) throw new Error(`The upstream of ${names.join(' and ')} saw ${key}`);
-    const { by = given.label, server = given.server, question } = argumentsOf(request.body);
-    if (by !== given.label || server !== given.server)
+    const { by, server = given.server, question } = argumentsOf(request.body);
+    if ((by !== undefined && !given.labels.includes(by as Label)) || server !== given.server)
       throw new Error(`${String(by)} asked ${String(server)}, and went with ${key}`);
+    const one = asked.get(question);
+    if (one !== undefined) judgeKey(model, one, key);
     if (typeof question === 'number' && request.principal !== undefined) ran.add(question);
   }
   return ran;
+}
+
+/** A key that was replaced or removed is not used any more. */
+function judgeKey(model: Model, one: Asked, key: string): void {
+  const { seat, server, since } = one;
+  if (!model.held(seat.label, server).possible(seat.node, since).includes(key))
+    throw new Error(`${key} was used after its time: ${describe(one)}`);
 }
 
 /** Never twice, never for nothing. */

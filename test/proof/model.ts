@@ -1,19 +1,28 @@
 // What has to hold: who holds which key at the proxy and where, and therefore how a call may end.
 import type { Outcome } from './asking.ts';
 
-export const TENANTS = ['alpha', 'beta'] as const;
-/** The same names in both tenants, which are different people. */
+export const TENANTS = ['alpha', 'beta', 'gamma'] as const;
+/** The same names in each tenant, which are different people. */
 export const PEOPLE = ['ann', 'bob', 'cyd'] as const;
-/** As registered; `twin` is the legacy upstream registered once more, for which people have keys of their own. */
-export const SERVERS = ['legacy', 'modern', 'twin'] as const;
+/**
+ * As registered over HTTP; `twin` is the legacy upstream registered once more, for which people have keys of
+ * their own, and `old` speaks the transport of 2024-11-05.
+ */
+export const SERVERS = ['legacy', 'modern', 'twin', 'old'] as const;
+/** A command of the operator's, which one tenant has. */
+export const COMMAND = 'cmd';
+export const COMMAND_TENANT = 'alpha';
+/** Of these everybody's list is their own; of the others the first one's is everybody's. */
+export const PRINCIPAL_CATALOGS: readonly string[] = ['modern', 'old'];
 export type TenantName = (typeof TENANTS)[number];
-export type ServerName = (typeof SERVERS)[number];
+export type HttpName = (typeof SERVERS)[number];
+export type ServerName = HttpName | typeof COMMAND;
 
 /** As upstreams call people: `alpha/ann`. */
 export type Label = `${TenantName}/${(typeof PEOPLE)[number]}`;
 export const LABELS: readonly Label[] = TENANTS.flatMap((tenant) => PEOPLE.map((name) => `${tenant}/${name}` as const));
 
-export const tenantOf = (label: Label): TenantName => (label.startsWith('alpha/') ? 'alpha' : 'beta');
+export const tenantOf = (label: Label): TenantName => label.slice(0, label.indexOf('/')) as TenantName;
 export const nameOf = (label: Label): string => label.slice(label.indexOf('/') + 1);
 
 /** A change is known at once where it was made, and on every other node within a second. */
@@ -54,7 +63,8 @@ class Changing<T> {
 
 /** Everything about one key that was ever given to anyone. */
 export interface Given {
-  readonly label: Label;
+  /** Several people may hold one and the same key. */
+  readonly labels: readonly Label[];
   readonly server: ServerName;
 }
 
@@ -64,24 +74,47 @@ export class Model {
   readonly #held = new Map<string, Changing<string | undefined>>();
   readonly #enabled = new Map<string, Changing<boolean>>();
   readonly #definitions = new Map<string, Changing<object>>();
+  /** Session at an upstream → whose it is, and for which server. */
+  readonly sessions = new Map<string, string>();
   /** Keys that the upstream takes now. */
   readonly accepted = new Set<string>();
   #keys = 0;
 
   constructor() {
-    for (const server of SERVERS) {
+    for (const server of [...SERVERS, COMMAND] as const) {
       for (const label of LABELS) this.#held.set(`${label}@${server}`, new Changing<string | undefined>(undefined));
       for (const tenant of TENANTS) {
-        this.#enabled.set(`${tenant}@${server}`, new Changing(true));
+        const isThere = server !== COMMAND || tenant === COMMAND_TENANT;
+        this.#enabled.set(`${tenant}@${server}`, new Changing(isThere));
         this.#definitions.set(`${tenant}@${server}`, new Changing({}));
       }
     }
   }
 
-  newKey(label: Label, server: ServerName): string {
-    const key = `canary-${server}-${label.replace('/', '-')}-${++this.#keys}`;
-    this.ledger.set(key, { label, server });
+  newKey(labels: readonly Label[], server: ServerName): string {
+    const key = `canary-${server}-${labels.join('+').replaceAll('/', '-')}-${++this.#keys}`;
+    this.ledger.set(key, { labels, server });
+    this.accepted.add(key);
     return key;
+  }
+
+  /** Whose tools this person may have been shown by `server`: of those with whom somebody shared a key there. */
+  mayKnowOf(label: Label, server: ServerName): ReadonlySet<Label> {
+    const isOwn = (one: Label): boolean =>
+      PRINCIPAL_CATALOGS.includes(server) ? one === label : tenantOf(one) === tenantOf(label);
+    const given = [...this.ledger.values()].filter((one) => one.server === server && one.labels.some(isOwn));
+    return new Set(given.flatMap(({ labels }) => labels));
+  }
+
+  /** Nothing of the tenant is left, and all is as if it had never been. */
+  emptied(tenant: TenantName, node: number): void {
+    for (const label of LABELS.filter((one) => tenantOf(one) === tenant))
+      for (const server of [...SERVERS, COMMAND] as const) this.held(label, server).change(undefined, node);
+    for (const server of SERVERS) {
+      this.edited(tenant, server, node);
+      this.enabled(tenant, server).change(false, node);
+      this.enabled(tenant, server).change(true, node);
+    }
   }
 
   held(label: Label, server: ServerName): Changing<string | undefined> {
@@ -105,12 +138,13 @@ export class Model {
     if (!isOn.includes(true)) return kinds;
     // Connecting by an old registration ends when the node hears of a new one.
     if (getOf(this.#definitions, `${tenantOf(label)}@${server}`).possible(node, since).length > 1)
-      kinds.add('unavailable');
+      kinds.add('unavailable').add('not_found');
     const held = this.held(label, server);
     const isGood = (key: string | undefined): boolean => key !== undefined && this.accepted.has(key);
     if (held.possible(node, since).some(isGood)) kinds.add('named');
     // A node that has no key, or a refused one, looks for a newer one before it asks anybody to sign in.
-    if (!held.during(since).every(isGood)) kinds.add('sign_in_required').add('rate_limited');
+    // Until somebody's good key has shown them, a server has no tools.
+    if (!held.during(since).every(isGood)) kinds.add('sign_in_required').add('rate_limited').add('not_found');
     return kinds;
   }
 }

@@ -32,6 +32,12 @@ export class Exchange {
     this.asked.res.write(eventText(notificationText(method, params)));
   }
 
+  /** A request to whoever called; nobody here waits for its answer. */
+  ask(method: string, params: JsonObject): void {
+    this.#stream();
+    this.asked.res.write(eventText(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+  }
+
   /** `json` is an object's text; a modern answer gets its result type put first. */
   result(json: string): void {
     const { state, id, era } = this.asked;

@@ -25,7 +25,7 @@ const tool = (name: string): JsonObject => ({
 });
 
 export function toolNames(state: KeyedState, principal: string): readonly string[] {
-  const own = state.options.ownTools?.[principal] ?? [];
+  const own = state.options.ownTools?.(principal) ?? [];
   return [...TOOL_NAMES, ...own, ...state.addedTools].filter((name) => !state.removedTools.has(name));
 }
 

@@ -34,7 +34,7 @@ export interface KeyedServerOptions extends Partial<KeyedSettings> {
   /** Empty for a bare value. */
   readonly scheme?: string;
   /** Tools that only this principal is shown. */
-  readonly ownTools?: Readonly<Record<string, readonly string[]>>;
+  readonly ownTools?: (principal: string) => readonly string[];
   readonly name?: string;
   readonly instructions?: string;
 }

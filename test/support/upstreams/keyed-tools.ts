@@ -22,6 +22,12 @@ const whoami: Tool = (exchange, args) => {
 const progress: Tool = (exchange, args) => {
   const total = numberOf(args, 'count');
   const token = objectAt(exchange.asked.message.params, '_meta')['progressToken'];
+  // Beside the progress: a line for the log, and a question that the proxy has to keep to itself.
+  if (args['chatty'] === true) {
+    const data = { who: exchange.asked.principal, question: args['question'] };
+    exchange.notify('notifications/message', { level: 'info', data });
+    if (exchange.asked.era === 'legacy') exchange.ask('sampling/createMessage', { messages: [], maxTokens: 1 });
+  }
   const step = (done: number): void => {
     if (done > total) return whoami(exchange, args);
     if (token !== undefined) {
