@@ -69,8 +69,11 @@ function judgeOutcome(model: Model, asked: Asked): void {
 
 /** What agents hear while they listen: that lists changed, and nothing else of anybody. */
 function judgeStreams(world: World): void {
-  for (const [seat, { stream, subscription }] of world.streams) {
-    for (const message of stream.messages) {
+  for (const [seat, listening] of world.streams) {
+    const { stream, subscription } = listening;
+    const fresh = stream.events.slice(listening.judged);
+    listening.judged = stream.events.length;
+    for (const message of fresh.map(({ data }) => JSON.parse(data) as JsonObject)) {
       const { method, params } = message;
       const isOwn = subscription === undefined || subscriptionOf(params) === subscription;
       if (!isOwn || !HEARD.includes(String(method ?? 'goodbye')))

@@ -15,5 +15,5 @@ export const where = fc.record({ seat, server });
 const seatKey = ({ label, kind, node }: Seat): string => `${label} ${kind} ${node}`;
 
 /** Each seat once: within one session two requests at a time never have one id. */
-export const burst = fc.uniqueArray(where, { minLength: 2, maxLength: 10, selector: ({ seat }) => seatKey(seat) });
-export const seats = fc.uniqueArray(seat, { minLength: 2, maxLength: 8, selector: seatKey });
+export const burst = fc.uniqueArray(where, { minLength: 2, maxLength: 8, selector: ({ seat }) => seatKey(seat) });
+export const seats = fc.uniqueArray(seat, { minLength: 2, maxLength: 6, selector: seatKey });

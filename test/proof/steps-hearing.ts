@@ -41,7 +41,11 @@ const chatAtOnce = step('chatAtOnce', fc.record({ places: burst, id }), async (m
 });
 
 const listen = step('listen', fc.record({ seats }), async (_model, world, { seats }) => {
-  await Promise.all(seats.map((seat) => (world.isListening(seat) ? world.unlisten(seat) : world.listen(seat))));
+  const turn = async (seat: Seat): Promise<void> => {
+    if (world.isListening(seat)) world.unlisten(seat);
+    else await world.listen(seat);
+  };
+  await Promise.all(seats.map(turn));
 });
 
 const announce = step(

@@ -19,6 +19,9 @@ import { KINDS, type World } from './world.ts';
 export const credentialPath = (label: Label, server: ServerName): string =>
   `/tenants/${tenantOf(label)}/servers/${server}/credentials/${nameOf(label)}`;
 
+/** As upstreams say it. */
+const whoHolds = (model: Model, key: string): string => (model.ledger.get(key)?.labels ?? []).join('+');
+
 /** The upstream takes the new key before the proxy has it, and the old one until the proxy does. */
 export async function giveKey(
   model: Model,
@@ -28,8 +31,7 @@ export async function giveKey(
   server: ServerName,
   key = model.newKey([label], server),
 ): Promise<void> {
-  if (server !== COMMAND)
-    world.upstreams[server].server.keys.set(key, model.ledger.get(key)?.labels.join('+') ?? label);
+  if (server !== COMMAND) world.upstreams[server].server.keys.set(key, whoHolds(model, key));
   await world.node(node).adminOk('PUT', credentialPath(label, server), { secret: key });
   model.held(label, server).change(key, node);
 }
@@ -88,7 +90,7 @@ const takeAgain = step('takeAgain', fc.record({ label, server }), async (model, 
   const key = model.held(label, server).now;
   if (key === undefined) return;
   model.accepted.add(key);
-  world.upstreams[server].server.keys.set(key, label);
+  world.upstreams[server].server.keys.set(key, whoHolds(model, key));
 });
 
 export const keySteps: readonly (readonly [number, fc.Arbitrary<Step>])[] = [

@@ -51,6 +51,8 @@ export interface Listening {
   readonly stream: EventStream;
   /** The id that every message of a modern one has to name. */
   readonly subscription: unknown;
+  /** So many of its events were looked at. */
+  judged: number;
 }
 
 const read = parseOperatorFile(
@@ -209,7 +211,7 @@ export class World {
     const response = await (agent.kind === 'rawModern' ? agent.post(body, headers) : agent.get());
     if (response.stream === undefined) throw new Error(`${seatKey(seat)} may not listen: ${response.status}`);
     const subscription = agent.kind === 'rawModern' ? body['id'] : undefined;
-    this.#streams.set(seatKey(seat), { stream: response.stream, subscription });
+    this.#streams.set(seatKey(seat), { stream: response.stream, subscription, judged: 0 });
   }
 
   unlisten(seat: Seat): EventStream | undefined {
