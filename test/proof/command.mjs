@@ -1,8 +1,11 @@
 // A command that says with whose key it was started, and which process it is.
+import { createHash } from 'node:crypto';
 import { createInterface } from 'node:readline';
 
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const tools = ['whoami', 'die'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+// Not the key itself, which the proxy masks in what servers say.
+const who = createHash('sha256').update(process.env.API_KEY).digest('hex');
 const serverInfo = { name: 'command', version: '1' };
 
 const answers = {
@@ -11,7 +14,7 @@ const answers = {
   'tools/list': () => ({ tools }),
   'tools/call'({ name, arguments: args }) {
     if (name === 'die') process.exit(3);
-    return { content: [], structuredContent: { who: process.env.API_KEY, session: `pid ${process.pid}`, args } };
+    return { content: [], structuredContent: { who, session: `pid ${process.pid}`, args } };
   },
 };
 

@@ -1,4 +1,5 @@
 // A command of the operator's: one process for each person at each node, with that person's key in its environment.
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { ask, type Outcome } from './asking.ts';
 import { COMMAND, COMMAND_TENANT, LABELS, type Model, tenantOf } from './model.ts';
@@ -6,6 +7,9 @@ import { id, label, node, seats } from './places.ts';
 import { type Step, step } from './step.ts';
 import { giveKey } from './steps-keys.ts';
 import type { Seat, World } from './world.ts';
+
+/** As the command says whose key it has. */
+const digestOf = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 async function askCommand(model: Model, world: World, seat: Seat, id: number, tool = 'whoami'): Promise<Outcome> {
   const agent = await world.agent(seat);
@@ -15,7 +19,8 @@ async function askCommand(model: Model, world: World, seat: Seat, id: number, to
   const said = `${seat.label} at node ${seat.node} asked the command, and got ${JSON.stringify(outcome)}`;
   const held = model.held(seat.label, COMMAND).possible(seat.node, since);
   if (outcome.kind === 'named') {
-    if (!held.includes(outcome.who) || outcome.question !== question) throw new Error(said);
+    if (!held.some((key) => key !== undefined && digestOf(key) === outcome.who) || outcome.question !== question)
+      throw new Error(said);
     const place = `${seat.label}@${COMMAND}@${seat.node}`;
     if ((model.sessions.get(outcome.session) ?? place) !== place) throw new Error(`A process of another: ${said}`);
     model.sessions.set(outcome.session, place);
