@@ -22,10 +22,10 @@ export interface StoredClient {
 
 export interface ClientStore {
   find(key: ClientKey): Promise<StoredClient | undefined>;
-  /** One statement; false while another holder's lease lasts. */
-  acquire(key: ClientKey, holder: string, now: number, until: number): Promise<boolean>;
+  /** One statement; false while another holder's lease lasts, by the store's clock (as in renewal-store.ts). */
+  acquire(key: ClientKey, holder: string, leaseMs: number): Promise<boolean>;
   /** Keeps what the registration gave, if any, and gives the lease back; nothing when it passed to another. */
-  release(key: ClientKey, holder: string, now: number, client: Omit<StoredClient, 'isOver'> | undefined): Promise<void>;
+  release(key: ClientKey, holder: string, client: Omit<StoredClient, 'isOver'> | undefined): Promise<void>;
   /** Marks the registration as over if it still is this one; false when none of that id was kept. */
   forget(key: ClientKey, clientId: string): Promise<boolean>;
 }

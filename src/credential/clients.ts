@@ -132,7 +132,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
       const known = await findGood(key, redirectUri(server));
       if (known !== undefined) return known;
       const now = clock.now();
-      if (await store.acquire(key, holder, now, now + LEASE_MS)) {
+      if (await store.acquire(key, holder, LEASE_MS)) {
         let made: Omit<StoredClient, 'isOver'> | undefined;
         try {
           // Between the look and the lease another node may have done it.
@@ -142,7 +142,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
           made = stored;
           return client;
         } finally {
-          await store.release(key, holder, clock.now(), made);
+          await store.release(key, holder, made);
         }
       }
       if (now > endsAt) throw new ProxyError('upstream_unavailable', 'The registration takes too long; try again.');

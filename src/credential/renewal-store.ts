@@ -29,13 +29,15 @@ export interface Lease {
 }
 
 export interface RenewalStore {
-  /** One statement; undefined while another holder's lease lasts. */
-  acquire(key: GrantKey, holder: string, now: number, until: number): Promise<Lease | undefined>;
+  /**
+   * One statement; undefined while another holder's lease lasts. Lengths are the holder's, but time passes by the
+   * store's clock, which is one for all nodes: one that is fast must not take what another still holds.
+   */
+  acquire(key: GrantKey, holder: string, leaseMs: number): Promise<Lease | undefined>;
   /** Writes how it went and gives the lease back, unless it has passed to another holder meanwhile. */
   release(
     key: GrantKey,
     holder: string,
-    now: number,
     result: RenewalState & { readonly renewedAt: number | undefined },
   ): Promise<void>;
   /** Those of these versions that are known to be over, by `credentialKey`. */

@@ -78,7 +78,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
       const unsaved = writing.unsaved(key, outdated?.version);
       if (unsaved !== undefined) return { kind: 'renewed', opened: unsaved };
       const now = clock.now();
-      const lease = await renewals.acquire(key, holder, now, now + LEASE_MS);
+      const lease = await renewals.acquire(key, holder, LEASE_MS);
       if (lease !== undefined) return await underLease({ server, owner, key, holder, lease, outdated, because });
       // Somebody else renews it; theirs is as good.
       const theirs = newerOf(server, (await kept.load(server, key.owner)).opened, outdated);
@@ -135,7 +135,7 @@ export function createRenewer(deps: RenewerDeps): Renewer {
       return tried.renewed;
     } finally {
       await renewals
-        .release(key, holder, clock.now(), result)
+        .release(key, holder, result)
         // The lease runs out by itself.
         .catch((error: unknown) => logger.warn({ error: describeError(error) }, 'lease on a grant not given back'));
     }

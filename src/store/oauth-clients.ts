@@ -26,31 +26,30 @@ export function createClientStore(database: Database): ClientStore {
       );
       return row && toClient(row);
     },
-    async acquire(key, holder, now, until) {
+    async acquire(key, holder, leaseMs) {
       const rows = await database.forTenant(key.tenantId).query(
-        `INSERT INTO oauth_clients (tenant_id, server_id, issuer, holder, until) VALUES ($1, $2, $3, $4, $6)
+        `INSERT INTO oauth_clients (tenant_id, server_id, issuer, holder, until) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
          ON CONFLICT (tenant_id, server_id, issuer) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
-         WHERE oauth_clients.holder IS NULL OR oauth_clients.until <= $5
+         WHERE oauth_clients.holder IS NULL OR oauth_clients.until <= clock_timestamp()
          RETURNING issuer`,
-        [...keyOf(key), holder, new Date(now), new Date(until)],
+        [...keyOf(key), holder, leaseMs],
       );
       return rows.length > 0;
     },
-    async release(key, holder, now, client) {
+    async release(key, holder, client) {
       const held = 'tenant_id = $1 AND server_id = $2 AND issuer = $3 AND holder = $4';
       if (client === undefined) {
-        const text = `UPDATE oauth_clients SET holder = NULL, until = $5 WHERE ${held}`;
-        await database.forTenant(key.tenantId).query(text, [...keyOf(key), holder, new Date(now)]);
+        const text = `UPDATE oauth_clients SET holder = NULL, until = clock_timestamp() WHERE ${held}`;
+        await database.forTenant(key.tenantId).query(text, [...keyOf(key), holder]);
         return;
       }
       const { clientId, redirectUri, method, sealed, secretExpiresAt } = client;
       await database.forTenant(key.tenantId).query(
-        `UPDATE oauth_clients SET holder = NULL, until = $5, client_id = $6, redirect_uri = $7, method = $8, sealed = $9, secret_expires_at = $10, is_over = false
+        `UPDATE oauth_clients SET holder = NULL, until = clock_timestamp(), client_id = $5, redirect_uri = $6, method = $7, sealed = $8, secret_expires_at = $9, is_over = false
          WHERE ${held}`,
         [
           ...keyOf(key),
           holder,
-          new Date(now),
           clientId,
           redirectUri,
           method,

@@ -1,4 +1,5 @@
-// The renewals table: leases on grants. Times come from the nodes' clock, never from the database's.
+// The renewals table: leases on grants. A lease runs by the database's clock, which is one for all nodes; what is
+// said about the grant has the times of the node that said it.
 import { credentialKey } from '../credential/credential-store.ts';
 import type { GrantKey, RenewalStore } from '../credential/renewal-store.ts';
 import type { Database } from './database.ts';
@@ -23,13 +24,13 @@ const keyOf = ({ tenantId, serverId, owner }: GrantKey): readonly string[] => [t
 
 export function createRenewalStore(database: Database): RenewalStore {
   return {
-    async acquire(key, holder, now, until) {
+    async acquire(key, holder, leaseMs) {
       const [row] = await database.forTenant(key.tenantId).query<RenewalRow>(
-        `INSERT INTO renewals (tenant_id, server_id, owner, holder, until) VALUES ($1, $2, $3, $4, $6)
+        `INSERT INTO renewals (tenant_id, server_id, owner, holder, until) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
          ON CONFLICT (tenant_id, server_id, owner) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
-         WHERE renewals.holder IS NULL OR renewals.until <= $5
+         WHERE renewals.holder IS NULL OR renewals.until <= clock_timestamp()
          RETURNING version, spent, refusals, failures, retry_at, renewed_at`,
-        [...keyOf(key), holder, new Date(now), new Date(until)],
+        [...keyOf(key), holder, leaseMs],
       );
       if (row === undefined) return undefined;
       return {
@@ -43,15 +44,14 @@ export function createRenewalStore(database: Database): RenewalStore {
         renewedAt: row.renewed_at?.getTime(),
       };
     },
-    async release(key, holder, now, { version, spent, refusals, failures, retryAt, renewedAt }) {
+    async release(key, holder, { version, spent, refusals, failures, retryAt, renewedAt }) {
       await database.forTenant(key.tenantId).query(
-        `UPDATE renewals SET holder = NULL, until = $5, version = $6, spent = $7, refusals = $8, failures = $9, retry_at = $10,
-           renewed_at = COALESCE($11, renewed_at)
+        `UPDATE renewals SET holder = NULL, until = clock_timestamp(), version = $5, spent = $6, refusals = $7, failures = $8, retry_at = $9,
+           renewed_at = COALESCE($10, renewed_at)
          WHERE tenant_id = $1 AND server_id = $2 AND owner = $3 AND holder = $4`,
         [
           ...keyOf(key),
           holder,
-          new Date(now),
           version ?? null,
           spent,
           refusals,

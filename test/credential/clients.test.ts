@@ -175,8 +175,8 @@ describe('a client that is known', () => {
       secretExpiresAt: undefined,
       isOver: false,
     };
-    await store.acquire(NOTES, 'h', 0, 1);
-    await store.release(NOTES, 'h', 0, client);
+    await store.acquire(NOTES, 'h', 1);
+    await store.release(NOTES, 'h', client);
     expect(await bench.clients.known(oauthServer(), AS_PLACE, 'c')).toEqual({
       clientId: 'c',
       authentication: { kind: 'none' },

@@ -18,8 +18,8 @@ function aShelf() {
     keep: (server: string, details: StoredCredential['details'], kind: StoredCredential['kind'] = 'grant') =>
       credentials.put({ ...key(server), kind, binding: 'b', sealed: Buffer.of(), details }, NOW),
     async spend(server: string, version: string) {
-      await renewals.acquire(key(server), 'h', NOW, NOW + 1);
-      await renewals.release(key(server), 'h', NOW, { ...FRESH, version, spent: true, renewedAt: undefined });
+      await renewals.acquire(key(server), 'h', 1);
+      await renewals.release(key(server), 'h', { ...FRESH, version, spent: true, renewedAt: undefined });
     },
     async over(now = NOW) {
       const all = await connectedOf({ credentials, renewals, now: () => now }, acme, 'p:anna');

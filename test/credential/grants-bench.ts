@@ -44,7 +44,7 @@ export interface Refresh {
 export function aGrantsBench() {
   const clock = new FakeClock();
   const vault = aVault();
-  const [credentials, renewals] = [new InMemoryCredentials(), new InMemoryRenewals()];
+  const [credentials, renewals] = [new InMemoryCredentials(), new InMemoryRenewals(clock)];
   const ticketRows = new InMemoryTickets();
   const tickets = createTickets({ store: ticketRows, clock, publicUrl: () => 'http://127.0.0.1:8080' });
   const refreshes: Refresh[] = [];

@@ -6,6 +6,7 @@ import type { GrantKey } from '../../src/credential/renewal-store.ts';
 import type { ScopeStore } from '../../src/credential/scope-store.ts';
 import type { ServiceKeyStore, StoredServiceKey } from '../../src/credential/service-key-store.ts';
 import type { PrincipalId, ServerId, TenantId } from '../../src/shared/id.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
 interface ClientRow {
   readonly client: StoredClient | undefined;
@@ -16,6 +17,8 @@ interface ClientRow {
 const keyOf = ({ tenantId, serverId, issuer }: ClientKey): string => JSON.stringify([tenantId, serverId, issuer]);
 
 export class InMemoryClients implements ClientStore {
+  /** Of leases. */
+  clock: Pick<FakeClock, 'now'> = new FakeClock();
   readonly rows = new Map<string, ClientRow>();
 
   get all(): readonly StoredClient[] {
@@ -26,25 +29,20 @@ export class InMemoryClients implements ClientStore {
     return this.rows.get(keyOf(key))?.client;
   }
 
-  async acquire(key: ClientKey, holder: string, now: number, until: number): Promise<boolean> {
+  async acquire(key: ClientKey, holder: string, leaseMs: number): Promise<boolean> {
     const row = this.rows.get(keyOf(key));
-    if (row?.holder !== undefined && row.until > now) return false;
-    this.rows.set(keyOf(key), { client: row?.client, holder, until });
+    if (row?.holder !== undefined && row.until > this.clock.now()) return false;
+    this.rows.set(keyOf(key), { client: row?.client, holder, until: this.clock.now() + leaseMs });
     return true;
   }
 
-  async release(
-    key: ClientKey,
-    holder: string,
-    now: number,
-    client: Omit<StoredClient, 'isOver'> | undefined,
-  ): Promise<void> {
+  async release(key: ClientKey, holder: string, client: Omit<StoredClient, 'isOver'> | undefined): Promise<void> {
     const row = this.rows.get(keyOf(key));
     if (row?.holder !== holder) return;
     this.rows.set(keyOf(key), {
       client: client === undefined ? row.client : { ...client, isOver: false },
       holder: undefined,
-      until: now,
+      until: this.clock.now(),
     });
   }
 

@@ -16,6 +16,7 @@ import {
   type ServerId,
   type TenantId,
 } from '../../src/shared/id.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
 export function aTenantId(text: string): TenantId {
   const id = parseTenantId(text);
@@ -163,20 +164,24 @@ export function aVault(): Vault {
 }
 
 export class InMemoryRenewals implements RenewalStore {
+  readonly #clock: Pick<FakeClock, 'now'>;
   readonly rows = new Map<string, Lease & { holder: string | undefined; until: number }>();
 
-  async acquire(key: GrantKey, holder: string, now: number, until: number): Promise<Lease | undefined> {
+  constructor(clock: Pick<FakeClock, 'now'> = new FakeClock()) {
+    this.#clock = clock;
+  }
+
+  async acquire(key: GrantKey, holder: string, leaseMs: number): Promise<Lease | undefined> {
     const row = this.rows.get(credentialKey(key));
-    if (row?.holder !== undefined && row.until > now) return undefined;
+    if (row?.holder !== undefined && row.until > this.#clock.now()) return undefined;
     const lease = { state: row?.state ?? FRESH, renewedAt: row?.renewedAt };
-    this.rows.set(credentialKey(key), { ...lease, holder, until });
+    this.rows.set(credentialKey(key), { ...lease, holder, until: this.#clock.now() + leaseMs });
     return lease;
   }
 
   async release(
     key: GrantKey,
     holder: string,
-    now: number,
     { renewedAt, ...state }: RenewalState & { readonly renewedAt: number | undefined },
   ): Promise<void> {
     const row = this.rows.get(credentialKey(key));
@@ -185,7 +190,7 @@ export class InMemoryRenewals implements RenewalStore {
       state,
       renewedAt: renewedAt ?? row.renewedAt,
       holder: undefined,
-      until: now,
+      until: this.#clock.now(),
     });
   }
 

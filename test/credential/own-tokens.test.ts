@@ -21,7 +21,7 @@ const serverOf = (kind: string, oauth: Readonly<Record<string, unknown>> = { cli
 function aBench() {
   const bench = aClientsBench();
   const { clock } = bench;
-  const [vault, credentials, renewals] = [aVault(), new InMemoryCredentials(), new InMemoryRenewals()];
+  const [vault, credentials, renewals] = [aVault(), new InMemoryCredentials(), new InMemoryRenewals(clock)];
   const tickets = createTickets({ store: new InMemoryTickets(), clock, publicUrl: () => 'https://px.test' });
   const logger = createLogger('silent');
   /** `subject`: what its callers come with. */

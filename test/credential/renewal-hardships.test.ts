@@ -76,8 +76,7 @@ describe('a renewal', () => {
     const bench = aGrantsBench();
     await bench.signIn({ lifeMs: 300_000 });
     bench.clock.advance(301_000);
-    const now = bench.clock.now();
-    await bench.renewals.acquire(key, 'another node', now, now + 600_000);
+    await bench.renewals.acquire(key, 'another node', 600_000);
     const asked = Promise.resolve(bench.broker.find(server, anna)).catch((error: unknown) => error);
     for (let n = 0; n < 3; n++) await settled();
     await bench.renewer.close();
@@ -90,7 +89,7 @@ describe('a renewal', () => {
     await bench.signIn({ lifeMs: 300_000 });
     bench.clock.advance(301_000);
     const now = bench.clock.now();
-    await bench.renewals.acquire(key, 'another node', now, now + 600_000);
+    await bench.renewals.acquire(key, 'another node', 600_000);
     const asked = Promise.resolve(bench.broker.find(server, anna));
     for (let n = 0; n < 3; n++) await settled();
     const theirs = { ...aGrant(now, { lifeMs: 3_600_000, refreshToken: 'r' }) };
