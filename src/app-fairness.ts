@@ -21,6 +21,8 @@ export interface Fairness {
   readonly shares: Shares;
   readonly strangers: Strangers;
   readonly clients: ClientAddress;
+  /** What every door needs that counts strangers by address. */
+  readonly counted: { readonly strangers: Strangers; readonly clients: ClientAddress };
   readonly sockets: UnprovenSockets;
   /** Of everything that reads a tenant before it serves it, so that its limits are known by then. */
   readonly findTenant: (id: TenantId) => Promise<Tenant | undefined>;
@@ -41,6 +43,7 @@ export function createFairness(
     hasWarned = true;
     logger.warn({}, 'X-Forwarded-For is ignored: KEYBEARER_TRUST_PROXY does not name where it came from');
   });
+  const strangers = createStrangers(clock, logger);
   const sockets = new UnprovenSockets(clients);
   const memory = createLimitsMemory({
     findTenant: (id) => tenants.find(id),
@@ -52,8 +55,9 @@ export function createFairness(
   return {
     limitsOf: memory.of,
     shares: createShares(memory.of, clock),
-    strangers: createStrangers(clock, logger),
+    strangers,
     clients,
+    counted: { strangers, clients },
     sockets,
     findTenant: (id) => memory.find(id),
     onKnown: ({ socket }) => sockets.proved(socket),

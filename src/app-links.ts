@@ -3,6 +3,8 @@ import { networkInterfaces } from 'node:os';
 import type { AppOptions } from './app-options.ts';
 import type { AddressRule } from './catalog/address-rule.ts';
 import type { Dial } from './connection/connection.ts';
+import type { LimitsOf } from './limits/limits-of.ts';
+import type { TenantId } from './shared/id.ts';
 import type { Lifecycle } from './shared/lifecycle.ts';
 import { createDial } from './upstream/dial.ts';
 import { createAddressRule } from './upstream/egress/address-rule.ts';
@@ -33,8 +35,9 @@ export interface Links {
 export interface LinksOptions
   extends Pick<
     AppOptions,
-    'clock' | 'logger' | 'parentEnv' | 'version' | 'egress' | 'network' | 'dataDir' | 'commandUser' | 'limits'
+    'clock' | 'logger' | 'parentEnv' | 'version' | 'egress' | 'network' | 'dataDir' | 'commandUser'
   > {
+  readonly limitsOf: LimitsOf;
   readonly publicUrl: () => string;
 }
 
@@ -58,13 +61,30 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   };
   const dispatcher = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
   life.onClose('door', () => dispatcher.destroy());
+  // Calls of each tenant have sockets of their own: one whose calls hang at a server that others use as well
+  // takes no socket from them.
+  const doors = new Map<TenantId, ReturnType<typeof openDoor>>();
+  life.onClose('doors of tenants', async () => {
+    await Promise.all([...doors.values()].map((own) => own.destroy()));
+  });
+  const dispatcherOf = (tenantId: TenantId): ReturnType<typeof openDoor> => {
+    const known = doors.get(tenantId);
+    if (known !== undefined) return known;
+    const own = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
+    doors.set(tenantId, own);
+    return own;
+  };
   // A stream keeps its socket: as many as there are connections that listen, and none of them a call's.
   const streams = openDoor({ ...rules, socketsPerOrigin: null });
   life.onClose('door for streams', () => streams.destroy());
   const door = { dispatcher, streams, policy, clock };
+  const eras = createEraMemory(clock);
   return {
     dial: createDial({
-      http: createHttpDial({ door, eras: createEraMemory(clock), client }),
+      http: (server, credential, signal) => {
+        const own = { ...door, dispatcher: dispatcherOf(server.tenantId) };
+        return createHttpDial({ door: own, eras, client })(server, credential, signal);
+      },
       sse: createSseDial({ clock, logger, client, policy, fetch: createDoorFetch(streams, policy) }),
       stdio: createStdioDial({
         clock,
@@ -72,7 +92,7 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
         client,
         parentEnv,
         dataDir,
-        maxPerTenant: options.limits.maxCommandsPerTenant,
+        maxOf: (tenantId) => options.limitsOf(tenantId).maxChildren,
         runAs: options.commandUser,
       }),
     }),

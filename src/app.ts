@@ -84,12 +84,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     const servers = createServerStore(database);
     const { masterKeys, vault, keysAtRest } = await createVaultParts(options, database, changes, life);
 
-    const { dial, fetch, fetchJson, addressRule } = createLinks({ ...options, publicUrl: publicUrlNow }, life);
-
-    // Who is asking, what is there, with whose key, over which wire
     const fair = createFairness(options, tenants, changes, life);
-    const { clients, limitsOf, shares, sockets, strangers } = fair;
-    const counted = { strangers, clients };
+    const { clients, counted, limitsOf, shares, sockets, strangers } = fair;
+    const links = createLinks({ ...options, publicUrl: publicUrlNow, limitsOf }, life);
+    const { dial, fetch, fetchJson, addressRule } = links;
+    // Who is asking, what is there, with whose key, over which wire
     const authenticator = createAuthenticator({
       keys,
       issuers,

@@ -1,9 +1,11 @@
 // A connection to a command: one child for one owner, admitted, watched, and gone whole when it closes.
+
 import { createHash } from 'node:crypto';
 import type { StdioTransport, UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Dial } from '../connection/connection.ts';
 import { type Credential, ownerKey } from '../credential/credential.ts';
 import { ProxyError, toProxyError } from '../shared/errors.ts';
+import type { TenantId } from '../shared/id.ts';
 import { PeerConnection } from './peer-connection.ts';
 import { childEnvironment, type Environment } from './stdio-env.ts';
 import { StdioLink, type StdioLinkDeps } from './stdio-link.ts';
@@ -19,7 +21,7 @@ export interface StdioDialDeps extends StdioLinkDeps {
   /** Where running commands are recorded; without one they are not. */
   readonly dataDir?: string | undefined;
   /** Commands of one tenant, counted until all that came of them is gone. */
-  readonly maxPerTenant?: number;
+  readonly maxOf?: (tenantId: TenantId) => number;
   /** Another user for commands; needs root. */
   readonly runAs?: RunAs | undefined;
 }
@@ -27,12 +29,12 @@ export interface StdioDialDeps extends StdioLinkDeps {
 const MAX_PER_TENANT = 64;
 
 export function createStdioDial(deps: StdioDialDeps): Dial {
-  const { clock, logger, dataDir, maxPerTenant = MAX_PER_TENANT } = deps;
+  const { clock, logger, dataDir, maxOf = () => MAX_PER_TENANT } = deps;
   const shared: Shared = {
     ...deps,
     turns: new Turns(clock),
     watch: createCommandWatch(clock, logger, dataDir),
-    starts: new Starts(clock, maxPerTenant),
+    starts: new Starts(clock, maxOf),
   };
   let isRootTold = false;
   return async (server, credential, signal) => {

@@ -1,10 +1,11 @@
 // So many at a time; the rest wait in the order they came, each as long as its own signal lets it.
 export class Places {
-  readonly #limit: number;
+  readonly #limit: () => number;
   readonly #line: (() => void)[] = [];
   #inside = 0;
 
-  constructor(limit: number) {
+  /** @param limit asked each time: it may be raised or lowered meanwhile */
+  constructor(limit: () => number) {
     this.#limit = limit;
   }
 
@@ -13,7 +14,7 @@ export class Places {
   }
 
   get isFull(): boolean {
-    return this.#inside >= this.#limit;
+    return this.#inside >= this.#limit();
   }
 
   /** Each needs one `leave`. Rejects with the signal's reason; then there is nothing to leave. */

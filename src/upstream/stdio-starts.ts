@@ -28,13 +28,13 @@ interface Tenant {
 
 export class Starts {
   readonly #clock: Clock;
-  readonly #maxPerTenant: number;
+  readonly #maxOf: (tenantId: TenantId) => number;
   readonly #tenants = new Map<TenantId, Tenant>();
   readonly #backoff: StartBackoff;
 
-  constructor(clock: Clock, maxPerTenant: number) {
+  constructor(clock: Clock, maxOf: (tenantId: TenantId) => number) {
     this.#clock = clock;
-    this.#maxPerTenant = maxPerTenant;
+    this.#maxOf = maxOf;
     this.#backoff = new StartBackoff(clock);
   }
 
@@ -78,7 +78,7 @@ export class Starts {
   #tenant(id: TenantId): Tenant {
     const known = this.#tenants.get(id);
     if (known !== undefined) return known;
-    const tenant = { running: new Places(this.#maxPerTenant), starting: new Places(STARTING_AT_ONCE) };
+    const tenant = { running: new Places(() => this.#maxOf(id)), starting: new Places(() => STARTING_AT_ONCE) };
     this.#tenants.set(id, tenant);
     return tenant;
   }

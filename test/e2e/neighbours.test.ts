@@ -29,3 +29,20 @@ it('lets a tenant find the tools of its good server while its twenty others hang
   const { tools } = await agent.listTools();
   expect(tools.map(({ name }) => name)).toContain('z-good__whoami');
 });
+
+it('lets a tenant use a server on which hundreds of calls of another tenant hang', async () => {
+  const hanging = await scene.bad('hang', { on: 'tools/call' });
+  const busy = await scene.tenant({ shared: without(hanging, { maxConcurrentCalls: 300 }) });
+  const agent = await busy.raw('rawModern');
+  const [tool] = (await agent.listTools()).tools;
+  const calls = Array.from({ length: 300 }, () => agent.callTool(tool?.name ?? '').catch(() => undefined));
+  // As many as there are sockets to one origin.
+  await hanging.until(() => hanging.openResponses >= 256, 'the calls to hang');
+  const tenant = await scene.tenant({ shared: without(hanging) });
+  const start = performance.now();
+  const { tools } = await (await tenant.raw('rawModern')).listTools();
+  expect(tools.map(({ name }) => name)).toContain(tool?.name);
+  expect(performance.now() - start).toBeLessThan(2_500);
+  hanging.mode = 'healthy';
+  void calls;
+});

@@ -18,7 +18,7 @@ class Bench {
   readonly errors: unknown[] = [];
 
   constructor(max: number) {
-    this.starts = new Starts(this.clock, max);
+    this.starts = new Starts(this.clock, () => max);
   }
 
   admit(key: string, tenant = acme, signal = never()): void {
