@@ -53,7 +53,7 @@ it('http-api.md has every route of the admin API, and no other', async () => {
   const text = read('docs/reference/http-api.md');
   const named = [
     ...text.matchAll(
-      /`((?:GET|POST|PUT|PATCH|DELETE)(?: (?:GET|POST|PUT|PATCH|DELETE))*) (\/tenants[^`?]*)(?:\?[^`]*)?`/g,
+      /`((?:GET|POST|PUT|PATCH|DELETE)(?: (?:GET|POST|PUT|PATCH|DELETE))*) (\/(?:tenants|vault)[^`?]*)(?:\?[^`]*)?`/g,
     ),
   ];
   const shown = named.flatMap(([, methods = '', path = '']) => methods.split(' ').map((method) => `${method} ${path}`));
