@@ -51,6 +51,22 @@ describe('what a command says during a call', () => {
     expect(mine.counts.flush).toBeGreaterThan(0);
   });
 
+  it('is dropped where it is so large that reading it would hold everybody up (T29)', async () => {
+    const connection = await dialed('server.mjs');
+    const heard: string[] = [];
+    connection.listen((method) => void heard.push(method));
+    const notice = (bytes: number): string =>
+      `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"data":"${'x'.repeat(bytes)}"}}`;
+    for (const [bytes, count] of [
+      [2 * 1024 * 1024, 0],
+      [10, 1],
+    ] as const) {
+      const line = `${notice(bytes)}\n{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`;
+      await call(connection, 'raw', { line });
+      expect(heard).toHaveLength(count);
+    }
+  });
+
   it('is dropped when its token is made up, late, or of a call that did not ask', async () => {
     const connection = await dialed('server.mjs');
     const hearing = aHearing();

@@ -11,7 +11,7 @@ const floods = {
   large: [
     process.stdout,
     Buffer.from(
-      `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[${'{"a":1},'.repeat(1_000_000)}1]}}\n`,
+      `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[${'{"a":1},'.repeat(480_000)}1]}}\n`,
     ),
   ],
   answers: [process.stdout, repeat('{"jsonrpc":"2.0","id":987654321,"result":{}}\n')],
