@@ -1,5 +1,5 @@
 // Every way that leads out passes the guard when it is used, however its address came in and however good it
-// looked then (B236, B241): a name that has moved inside by the time it is dialled is not dialled.
+// looked then (B234, B236, B241): a name that has moved inside by the time it is dialled is not dialled.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
 import type { DialTarget } from '../../src/upstream/egress/dial.ts';

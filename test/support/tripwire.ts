@@ -38,10 +38,10 @@ function guarded<F extends (...args: never[]) => unknown>(what: string, original
 }
 
 net.Socket.prototype.connect = guarded('a socket', net.Socket.prototype.connect);
-dns.lookup = guarded('a look-up', dns.lookup as never) as typeof dns.lookup;
-dns.promises.lookup = guarded('a look-up', dns.promises.lookup as never) as typeof dns.promises.lookup;
-http.request = guarded('an http request', http.request as never) as typeof http.request;
-https.request = guarded('an https request', https.request as never) as typeof https.request;
+dns.lookup = guarded('a look-up', dns.lookup as never);
+dns.promises.lookup = guarded('a look-up', dns.promises.lookup as never);
+http.request = guarded('an http request', http.request as never);
+https.request = guarded('an https request', https.request as never);
 globalThis.fetch = guarded('a fetch', globalThis.fetch);
 syncBuiltinESMExports();
 

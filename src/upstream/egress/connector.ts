@@ -63,7 +63,7 @@ async function open(
 /** All of them or none: a name with one answer inside is refused as a whole. */
 async function checkedAnswers(deps: ConnectorDeps, target: CheckedTarget): Promise<readonly string[]> {
   // Copied as text before anything looks at it: what is dialled is what was checked.
-  const answers = Array.from(await deps.resolve(target.host, { isNamed: target.isNamed }), (answer) => `${answer}`);
+  const answers = Array.from(await deps.resolve(target.host, { isNamed: target.isNamed }), String);
   if (answers.length === 0 || answers.length > MAX_ANSWERS) throw new EgressDeniedError('dns_answer');
   for (const answer of answers) requireAllowed(deps, target, answer);
   return [...new Set(answers)].slice(0, MAX_DIALS);

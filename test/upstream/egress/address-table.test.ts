@@ -106,7 +106,7 @@ describe('IPv6', () => {
     );
   });
 
-  it('with an IPv4 address in it is refused in every form, whatever that address is', () => {
+  it('B236, B237, B238: with an IPv4 address in it is refused in every form, whatever that address is', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 32 - 1 }), (four) => {
         const low = BigInt(four);

@@ -1,6 +1,6 @@
 // What the operator lets out, and nothing beside it.
 import { describe, expect, it } from 'vitest';
-import { EgressDeniedError } from '../../../src/shared/errors.ts';
+import { EgressDeniedError, ProxyError } from '../../../src/shared/errors.ts';
 import { createAddressRule } from '../../../src/upstream/egress/address-rule.ts';
 import { checkUrl } from '../../../src/upstream/egress/check-url.ts';
 import { createPolicy, type EgressSettings } from '../../../src/upstream/egress/policy.ts';
@@ -72,7 +72,7 @@ describe('an exception of the operator', () => {
     const tried = async (url: string): Promise<string> =>
       egress.get(url).then(
         () => 'answered',
-        (error: { code?: string; data?: { reason?: string } }) => error.data?.reason ?? error.code ?? 'broken',
+        (error: unknown) => (error instanceof ProxyError ? String(error.data?.['reason'] ?? error.code) : 'broken'),
       );
     await tried('https://named.lan/');
     expect(await tried('https://ranged.example.com/')).toBe('answered');

@@ -1,6 +1,5 @@
 // Real packets: a name server of our own on loopback, which says what a test wants, or nothing.
 import { createSocket, type Socket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createResolve, type Resolve } from '../../../src/upstream/egress/resolve.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -31,7 +30,7 @@ beforeEach(async () => {
     if (records !== 'silence') server.send(writeAnswer(query, end, type, records), from.port, from.address);
   });
   await new Promise<void>((done) => server.bind(0, '127.0.0.1', done));
-  resolve = createResolve(clock, [`127.0.0.1:${(server.address() as AddressInfo).port}`]);
+  resolve = createResolve(clock, [`127.0.0.1:${server.address().port}`]);
 });
 afterEach(() => new Promise<void>((done) => server.close(() => done())));
 
