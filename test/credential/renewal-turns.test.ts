@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Renewed } from '../../src/credential/renewal-failure.ts';
 import { createRenewalTurns } from '../../src/credential/renewal-turns.ts';
-import type { ServerId } from '../../src/shared/id.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aServer, aTenantId } from './in-memory.ts';
 
@@ -14,7 +13,7 @@ function aBench() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const run = (server: string, tenant = 'acme'): Promise<Renewed> =>
-    turns.run(aServer({}, { tenantId: aTenantId(tenant), id: server as ServerId }), () => {
+    turns.run(aServer({}, { tenantId: aTenantId(tenant), id: server }), () => {
       begun.push(`${tenant} ${server}`);
       return new Promise((resolve) => ends.push(() => resolve(OVER)));
     });
@@ -62,7 +61,7 @@ describe('renewals', () => {
 
   it('that fail fail as they are, and leave their place', async () => {
     const { turns, begun, run } = aBench();
-    const server = aServer({}, { tenantId: aTenantId('acme'), id: 'slow' as ServerId });
+    const server = aServer({}, { tenantId: aTenantId('acme'), id: 'slow' });
     for (let n = 0; n < 20; n++)
       await expect(turns.run(server, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
     void run('slow');
