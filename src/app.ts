@@ -37,7 +37,6 @@ import { createAskSignIn } from './proxy/ask-sign-in.ts';
 import { createCallTool } from './proxy/call-tool.ts';
 import { createConnectTool } from './proxy/connect-tool.ts';
 import { createToolSource } from './proxy/discover-tools.ts';
-import { limited } from './proxy/limited.ts';
 import { createRequestStates } from './proxy/request-state.ts';
 import { createSignInDone } from './proxy/sign-in-done.ts';
 import { createSignedIn } from './proxy/signed-in.ts';
@@ -189,7 +188,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const connect = createConnectTool({ broker, askForCredential, askSignIn });
     const callTool = createCallTool({ catalog, connect, askSignIn, withUpstream, shaper: createShaper(self), clock });
-    const operations = limited({ callTool, listTools: catalog.view }, shares);
+    const operations = { callTool, listTools: catalog.view };
 
     // The edges
     const signedIn = createSignedIn(discovery, registry);

@@ -9,6 +9,7 @@ import type { Logger } from '../shared/logger.ts';
 import { MODERN_VERSION } from '../wire/era.ts';
 import { asciiJson } from '../wire/reply.ts';
 import { EMPTY_HEADERS, JSON_HEADERS } from './answer-headers.ts';
+import { countIn, isReadThough } from './count-in.ts';
 import type { Listeners } from './listeners.ts';
 import { BadMessage, checkLegacyVersion, type Incoming, readMessage } from './message.ts';
 import type { Methods } from './methods.ts';
@@ -72,6 +73,8 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
 
   const post: McpEndpoint = (request, response, route) => {
     withCaller(request, response, route, (caller) => {
+      const tooMany = countIn(shares, caller);
+      if (tooMany !== undefined && !isReadThough(request)) throw tooMany;
       const accepted = readAccept(request.headers.accept);
       if (!isJsonType(request.headers['content-type']))
         throw new BadMessage(415, -32600, 'Send the message as application/json.');
@@ -79,9 +82,10 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
         throw new BadMessage(406, -32600, 'Accept application/json, text/event-stream, or both.');
       readBody(request, (body) => {
         try {
-          onBody(caller, body, accepted, request, response, route);
+          onBody(caller, body, tooMany, accepted, request, response, route);
         } catch (error) {
-          refuse(response, route, error);
+          if (tooMany === undefined) refuse(response, route, error);
+          else refuse.atTheDoor(response, route, tooMany);
         }
       });
     });
@@ -90,6 +94,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   const onBody = (
     caller: Caller,
     body: Body,
+    tooMany: ProxyError | undefined,
     accepted: Accepted,
     request: IncomingMessage,
     response: ServerResponse,
@@ -99,7 +104,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
     if (body.kind === 'too_large') throw new BadMessage(413, -32600, `A message may have ${MAX_REQUEST_BYTES} bytes.`);
     const incoming = readMessage(body.text, request.headers);
     try {
-      onMessage(caller, incoming, accepted, response, route);
+      onMessage(caller, incoming, tooMany, accepted, response, route);
     } catch (error) {
       refuse(response, route, error, incoming.idText);
     }
@@ -108,26 +113,28 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   const onMessage = (
     caller: Caller,
     incoming: Incoming,
+    tooMany: ProxyError | undefined,
     accepted: Accepted,
     response: ServerResponse,
     route: McpRoute,
   ): void => {
     if (incoming.era === 'legacy' && incoming.method === 'initialize' && incoming.kind === 'request') {
-      shares.take(caller);
+      if (tooMany !== undefined) throw tooMany;
       initialize(caller, incoming, response, route);
       return;
     }
     const session = incoming.era === 'legacy' ? sessionOf(caller, response.req, route, incoming.idText) : undefined;
     if (incoming.kind !== 'request') {
+      // Also when there are too many: to heed it costs no more than to refuse it, and often ends work.
       if (incoming.kind === 'answer') session?.questions?.answer(incoming.idText, incoming.params);
       else if (incoming.method === 'notifications/cancelled') cancel(session, incoming);
       response.writeHead(202, [...EMPTY_HEADERS]).end();
       return;
     }
     if (incoming.era === 'modern' && incoming.method === 'subscriptions/listen') {
-      shares.take(caller);
+      if (tooMany !== undefined) throw tooMany;
       streams.listen({ caller, response, route }, incoming);
-    } else run({ caller, incoming, session, responder: new Responder(response, accepted), response, route });
+    } else run({ caller, incoming, tooMany, session, responder: new Responder(response, accepted), response, route });
   };
 
   const initialize = (caller: Caller, incoming: Incoming, response: ServerResponse, route: McpRoute): void => {
@@ -177,6 +184,8 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
       return;
     }
     withCaller(request, response, route, (caller) => {
+      // Never refused: a session that is kept takes more than to end it.
+      countIn(shares, caller);
       sessions.end(sessionOf(caller, request, route, 'null'));
       response.writeHead(204, [...EMPTY_HEADERS]).end();
     });

@@ -3,6 +3,7 @@
 import type { Scope } from '../catalog/catalog.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Operations, Questions } from '../proxy/operations.ts';
+import type { ProxyError } from '../shared/errors.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import {
   isLegacyVersion,
@@ -38,6 +39,8 @@ type Method = (exchange: Exchange) => Promise<Parts>;
 export interface Methods {
   /** Undefined for a method that this era does not have. */
   find(incoming: Incoming): Method | undefined;
+  /** What answers a request that is not begun at all. Throws `error` where the client has to be told, not the model. */
+  notDone(incoming: Incoming, error: ProxyError): Parts;
   /** The result of initialize, as JSON text, and the version agreed on (2025-11-25 §lifecycle). Throws BadMessage. */
   initialize(params: JsonObject): {
     readonly resultText: string;
@@ -92,10 +95,14 @@ export function createMethods(operations: Operations, self: Implementation): Met
         ? result.reply.parts(idText, result.edits)
         : answer(idText, own(result.result, era === 'modern'));
     } catch (error) {
-      const told = toCallResult(error);
-      if (told === undefined) throw error;
-      return answer(idText, own(told, era === 'modern'));
+      return failed(incoming, error);
     }
+  };
+
+  const failed = ({ idText, era }: Incoming, error: unknown): Parts => {
+    const told = toCallResult(error);
+    if (told === undefined) throw error;
+    return answer(idText, own(told, era === 'modern'));
   };
 
   const own = (result: JsonObject, isModern: boolean): string =>
@@ -127,6 +134,10 @@ export function createMethods(operations: Operations, self: Implementation): Met
 
   return {
     find: ({ era, method }) => (era === 'modern' ? modern : legacy).get(method),
+    notDone(incoming, error) {
+      if (incoming.method !== 'tools/call') throw error;
+      return failed(incoming, error);
+    },
     initialize(params) {
       const asked = params['protocolVersion'];
       const version = isLegacyVersion(asked) ? asked : LATEST_LEGACY;

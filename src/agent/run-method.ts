@@ -16,6 +16,8 @@ import type { ElicitUrl } from './url-elicitation.ts';
 export interface Run {
   readonly caller: Caller;
   readonly incoming: Incoming;
+  /** Why it is not done, when the sender asks too often. */
+  readonly tooMany: ProxyError | undefined;
   /** Of a legacy agent. */
   readonly session: Session | undefined;
   readonly responder: Responder;
@@ -47,7 +49,7 @@ export function createRunMethod({ methods, refuse, elicitUrl, logger }: RunMetho
   };
 
   return (run) => {
-    const { caller, incoming, session, responder, response, route } = run;
+    const { caller, incoming, tooMany, session, responder, response, route } = run;
     const { idText } = incoming;
     const method = methods.find(incoming);
     if (method === undefined) {
@@ -58,6 +60,10 @@ export function createRunMethod({ methods, refuse, elicitUrl, logger }: RunMetho
         `There is no method ${JSON.stringify(incoming.method.slice(0, 128))} here.`,
         idText,
       );
+    }
+    if (tooMany !== undefined) {
+      responder.send(methods.notDone(incoming, tooMany));
+      return;
     }
     const controller = new LightAbort();
     if (session !== undefined) (session.inFlight ??= new Map()).set(idText, controller);

@@ -8,7 +8,6 @@ import { parseMcpRoute } from '../../src/agent/route.ts';
 import { Sessions } from '../../src/agent/sessions.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { createShares } from '../../src/limits/shares.ts';
-import { limited } from '../../src/proxy/limited.ts';
 import type { Answer, Call, Operations, SignInDone } from '../../src/proxy/operations.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import { createLogger } from '../../src/shared/logger.ts';
@@ -74,7 +73,7 @@ export class Bench {
       challenge: (_request, route, { code }) => `Bearer path="${route.path}", why="${code}"`,
       onKnown: (request) => this.known.push(`${request.method}`),
       shares,
-      methods: createMethods(limited(operations, shares), SELF),
+      methods: createMethods(operations, SELF),
       signInDone: (...args) => this.signInDone(...args),
       sessions: this.sessions,
       listeners: this.listeners,

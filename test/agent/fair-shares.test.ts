@@ -85,6 +85,39 @@ describe('too many requests of somebody known', () => {
     const door = await bench.door();
     expect((await door.request('DELETE', '/mcp', { authorization: 'anna', ...session })).status).toBe(204);
   });
+
+  it.each<[string, (session: { 'mcp-session-id': string }) => Promise<unknown>]>([
+    ['a ping', (session) => bench.post(request('ping'), session)],
+    ['a notification', (session) => bench.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)],
+    ['an answer to nothing', (session) => bench.post({ jsonrpc: '2.0', id: 'x', result: {} }, session)],
+    ['a method that is not there', (session) => bench.post(request('tools/x'), session)],
+    ['what is no JSON', (session) => bench.post('{', session)],
+    ['a session that is not there', () => bench.post(request('ping'), { 'mcp-session-id': 'none' })],
+    [
+      'leaving a session that is not there',
+      async () => (await bench.door()).request('DELETE', '/mcp', { authorization: 'anna', 'mcp-session-id': 'none' }),
+    ],
+  ])('are counted whatever they are: %s', async (_what, ask) => {
+    const session = await bench.session();
+    for (let n = 0; n < 19; n++) await ask(session);
+    expect((await bench.post(request('ping'), session)).json()).toMatchObject({ id: 1, error: { code: 429 } });
+    expect((await bench.modern('tools/list')).json()).toMatchObject({ error: { code: 429 } });
+  });
+
+  it('are refused by HTTP where nothing is to be learnt from reading them', async () => {
+    await useUp(() => bench.modern('tools/list'));
+    const large = request('tools/call', { name: 'linear__search', arguments: { text: 'x'.repeat(65 * 1024) } });
+    for (const body of ['{', large]) {
+      const answered = await bench.post(body);
+      expect([answered.status, answered.headers['retry-after']]).toEqual([429, '1']);
+      expect(answered.json()).toMatchObject({ id: null, error: { code: 429, data: { error: 'rate_limited' } } });
+    }
+  });
+
+  it('are counted once: a call takes one share', async () => {
+    for (let n = 0; n < 20; n++)
+      expect((await bench.modern('tools/call', { name: 'linear__search' })).json()).not.toHaveProperty('result.isError');
+  });
 });
 
 describe('too many requests of nobody known', () => {
