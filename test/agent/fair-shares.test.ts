@@ -116,7 +116,9 @@ describe('too many requests of somebody known', () => {
 
   it('are counted once: a call takes one share', async () => {
     for (let n = 0; n < 20; n++)
-      expect((await bench.modern('tools/call', { name: 'linear__search' })).json()).not.toHaveProperty('result.isError');
+      expect((await bench.modern('tools/call', { name: 'linear__search' })).json()).not.toHaveProperty(
+        'result.isError',
+      );
   });
 });
 
