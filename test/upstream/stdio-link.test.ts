@@ -152,7 +152,8 @@ describe('answers of a command', () => {
     const connection = await dial({ ...aServer(stdioTransport('server.mjs')), maxResultBytes: bytes }, none, never());
     open.push(connection);
     const answer = await within(call(connection, 'huge', { bytes: bytes - 1_000 }), 'the answer', 15_000);
-    expect(textOf(answer)).toHaveLength(bytes - 1_000);
+    expect(answer.bytes.length).toBeGreaterThan(bytes - 1_000);
+    expect(answer.isError).toBe(false);
   });
 
   it('B121: with null or unknown ids are skipped, and the real one still counts', async () => {

@@ -1,0 +1,168 @@
+// Guards of the way out, each taken away or weakened.
+const CONNECTOR = 'src/upstream/egress/connector.ts';
+const CHECK = 'src/upstream/egress/check-url.ts';
+const REDIRECTS = 'src/upstream/egress/redirects.ts';
+const TOCTOU = 'test/upstream/egress/toctou.test.ts';
+const CORPUS = 'test/upstream/egress/vectors-connector.test.ts';
+const TABLE = 'test/upstream/egress/address-table.test.ts';
+
+export const EGRESS = [
+  {
+    name: 'addresses in place of names are not checked',
+    edits: [
+      [
+        CHECK,
+        "else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));",
+        '',
+      ],
+      [CONNECTOR, '  requireAllowed(deps, target, target.host);\n', ''],
+    ],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'a name is checked, and looked up again for the dial',
+    edits: [
+      [
+        CONNECTOR,
+        '  const socket = await dialFirst(deps, target, addresses);',
+        '  const again = target.address === undefined ? await deps.resolve(target.host, { isNamed: false }) : addresses;\n  const socket = await dialFirst(deps, target, again);',
+      ],
+    ],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'the first answer decides for all',
+    edits: [
+      [
+        CONNECTOR,
+        'for (const answer of answers) requireAllowed',
+        'for (const answer of answers.slice(0, 1)) requireAllowed',
+      ],
+    ],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'answers are not copied',
+    edits: [
+      [
+        CONNECTOR,
+        'Array.from(await deps.resolve(target.host, { isNamed: target.isNamed }), String)',
+        '(await deps.resolve(target.host, { isNamed: target.isNamed }))',
+      ],
+      [CONNECTOR, 'return [...new Set(answers)].slice(0, MAX_DIALS);', 'return answers;'],
+    ],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'an answer is read again for the dial',
+    edits: [
+      [
+        CONNECTOR,
+        'Array.from(await deps.resolve(target.host, { isNamed: target.isNamed }), String)',
+        'Array.from(await deps.resolve(target.host, { isNamed: target.isNamed }))',
+      ],
+      [CONNECTOR, 'requireAllowed(deps, target, answer);', 'requireAllowed(deps, target, String(answer));'],
+      [CONNECTOR, 'address: text,', 'address: String(text),'],
+    ],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'RFC 1918 and loopback only',
+    edits: [
+      [
+        'src/upstream/egress/address-table.ts',
+        'const TABLE: readonly { readonly range: AddressRange; readonly name: string }[] = [...REFUSED_4, ...REFUSED_6].map(',
+        "const TABLE: readonly { readonly range: AddressRange; readonly name: string }[] = [...REFUSED_4, ...REFUSED_6].filter(([, name]) => name === 'private use' || name === 'loopback').map(",
+      ],
+    ],
+    tests: [TABLE],
+  },
+  {
+    name: 'IPv6 beyond global unicast is let through',
+    edits: [
+      [
+        'src/upstream/egress/address-table.ts',
+        "if (!isWithin(address, GLOBAL_UNICAST)) return 'outside global unicast';",
+        '',
+      ],
+    ],
+    tests: [TABLE],
+  },
+  {
+    name: 'nobody looks at the peer',
+    edits: [[CONNECTOR, '      requirePeer(deps, target, text, socket);\n', '']],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'what a name resolved to is remembered',
+    edits: [
+      [
+        CONNECTOR,
+        '/** All of them or none:',
+        'const seen = new Map<string, readonly string[]>();\n/** All of them or none:',
+      ],
+      [
+        CONNECTOR,
+        '  // Copied as text before',
+        '  const known = seen.get(target.host);\n  if (known !== undefined) return known;\n  // Copied as text before',
+      ],
+      [
+        CONNECTOR,
+        'return [...new Set(answers)].slice(0, MAX_DIALS);',
+        'seen.set(target.host, answers);\n  return answers;',
+      ],
+    ],
+    tests: [TOCTOU],
+  },
+  {
+    name: 'names that are never public are looked up',
+    edits: [[CHECK, "  if (isInsideName(host)) throw denied('private_host');\n", '']],
+    tests: ['test/upstream/egress/vectors-url.test.ts'],
+  },
+  {
+    name: 'every port is let through',
+    edits: [[CHECK, 'const isOrdinary = isTls && policy.ports.has(port);', 'const isOrdinary = isTls;']],
+    tests: ['test/upstream/egress/vectors-url.test.ts'],
+  },
+  {
+    name: 'a request with a key follows a redirect to another origin',
+    edits: [
+      [
+        REDIRECTS,
+        "  if (hop.carriesCredential && !isSameOrigin) throw refused(status, 'it leads to another origin');\n",
+        '',
+      ],
+    ],
+    tests: [CORPUS],
+  },
+  {
+    name: 'headers are kept on the way to another origin',
+    edits: [
+      [
+        'src/upstream/http-follow.ts',
+        'next.isSameOrigin ? request.headers : plainHeaders(request.headers)',
+        'request.headers',
+      ],
+    ],
+    tests: [CORPUS],
+  },
+  {
+    name: 'redirects are followed for ever',
+    edits: [[REDIRECTS, "  if (followed >= MAX_REDIRECTS) throw refused(status, 'it is one too many');\n", '']],
+    tests: [CORPUS],
+  },
+  {
+    name: 'where a redirect leads is not checked',
+    edits: [
+      [REDIRECTS, '  if (/^[a-z][a-z0-9+.-]*:/i.test(location)) checkUrl(location, policy);\n', ''],
+      [REDIRECTS, '  checkUrl(target.href, policy);\n', ''],
+      [
+        CHECK,
+        "else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));",
+        '',
+      ],
+      [CONNECTOR, '  requireAllowed(deps, target, target.host);\n', ''],
+    ],
+    tests: [CORPUS],
+  },
+];
