@@ -3,7 +3,7 @@
 import type { UpstreamRequest } from '../connection/connection.ts';
 import type { Clock } from '../shared/clock.ts';
 import { NotRunError, ProxyError } from '../shared/errors.ts';
-import type { Logger } from '../shared/logger.ts';
+import { describeError, type Logger } from '../shared/logger.ts';
 import { type Implementation, readdressProgress, writeRequest } from '../wire/envelope.ts';
 import type { Era } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, Reply } from '../wire/reply.ts';
@@ -98,7 +98,14 @@ export class RpcPeer {
       return true;
     } catch (error) {
       if (error instanceof ProxyError || error instanceof SyntaxError) return false;
-      throw error;
+      // A mistake of ours ends this one connection, and nothing else: nobody above would catch it.
+      this.#deps.logger.error({ error: describeError(error) }, 'a message of a server could not be taken');
+      this.close(
+        new ProxyError('internal', 'A message of the server could not be taken; the call may have run.', {
+          cause: error,
+        }),
+      );
+      return true;
     }
   }
 

@@ -24,15 +24,18 @@ interface Samples {
 export class Needles {
   /** One character a byte. */
   readonly #needles: readonly string[];
+  readonly #shortest: number;
   #samples: Samples | undefined;
 
   /** @param needles seven bytes at least, each */
   constructor(needles: readonly Buffer[]) {
     this.#needles = needles.map((needle) => needle.toString('latin1'));
+    this.#shortest = Math.min(...needles.map(({ length }) => length));
   }
 
   areIn(bytes: Buffer): boolean {
-    if (this.#needles.length === 0) return false;
+    // None of them, or no message that could hold one; a view of it could not even be made at the end of its memory.
+    if (bytes.length < this.#shortest) return false;
     const { bits, shift, step } = (this.#samples ??= samplesOf(this.#needles));
     const skipped = -bytes.byteOffset & (GRAM - 1);
     const grams = gramsIn(bytes, skipped);

@@ -46,6 +46,15 @@ describe('needles', () => {
     );
   });
 
+  it('are not there in a few bytes at the very end of their memory', () => {
+    const needles = new Needles([Buffer.from('abcdefgh')]);
+    for (let size = 1; size < 40; size++)
+      for (let length = 0; length <= Math.min(size, 9); length++) {
+        const bytes = Buffer.from(new ArrayBuffer(size), size - length, length);
+        expect(needles.areIn(bytes), `${length} of ${size}`).toBe(false);
+      }
+  });
+
   it('are not there when there are none, or less than the text has', () => {
     expect(new Needles([]).areIn(Buffer.from('whatever'))).toBe(false);
     for (const text of ['', 'a', 'abc', 'abcdefg'])
