@@ -63,12 +63,18 @@ export async function confirmHandoff(
   { authorization, flow, principal }: Confirmation,
 ): Promise<ConfirmationAnswer> {
   const { signIns, clock } = deps;
+  const key = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  if (key === undefined)
+    return problem(401, 'unauthenticated', 'Send the handoff key of the tenant as a Bearer token.');
   const signIn = typeof flow === 'string' ? await signIns.find(flow, clock.now()) : undefined;
   const tenant = signIn && (await deps.findTenant(signIn.tenantId));
-  if (signIn?.mode !== 'handoff' || tenant?.signIn.mode !== 'handoff')
-    return problem(404, 'not_found', 'There is no such flow, or it is too old.');
-  if (!(await isKey(deps, tenant.id, tenant.signIn, authorization)))
-    return problem(401, 'unauthenticated', 'The key is missing or wrong.');
+  // With another's key a flow is answered as one that never was (T15).
+  if (
+    signIn?.mode !== 'handoff' ||
+    tenant?.signIn.mode !== 'handoff' ||
+    !(await isKey(deps, tenant.id, tenant.signIn, key))
+  )
+    return problem(404, 'not_found', 'There is no such flow for this key: the flow is too old, or the key is wrong.');
   const principalId = typeof principal === 'string' ? parsePrincipalId(principal) : undefined;
   if (principalId === undefined)
     return problem(400, 'invalid_request', 'principal must be printable text of 1 to 512 characters.');
@@ -98,11 +104,9 @@ async function isKey(
   { openSignInSecret }: ProveHandoffDeps,
   tenantId: TenantId,
   { key, verifyUrl }: HandoffSignIn,
-  authorization: string | undefined,
+  sent: string,
 ): Promise<boolean> {
-  const sent = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   // Never '', which is what a tenant's key is for a moment while the tenant is being made.
-  if (sent === undefined) return false;
   return timingSafeEqual(sha256(sent), sha256((await openSignInSecret(tenantId, 'key', key, verifyUrl)).reveal()));
 }
 

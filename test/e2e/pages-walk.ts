@@ -27,6 +27,20 @@ export async function answerOf(authorizationUrl: string): Promise<string> {
   return location;
 }
 
+/** Opens a link with this browser, as far as the address of the product that proves people. */
+export async function departure(browser: Browser, url: string): Promise<string> {
+  const cookie = browser.cookies.header(new URL(url), { sameSite: true, method: 'GET' });
+  const response = await fetch(url, {
+    redirect: 'manual',
+    headers: cookie === undefined ? {} : { cookie },
+    signal: AbortSignal.timeout(5_000),
+  });
+  for (const one of response.headers.getSetCookie()) browser.cookies.take(new URL(url), one);
+  const onward = response.headers.get('location');
+  if (response.status !== 303 || onward === null) throw new Error(`It sends nobody away: ${response.status}`);
+  return onward;
+}
+
 /** The same address on another node. */
 export function at(node: TestApp, url: string): string {
   const { pathname, search } = new URL(url);
