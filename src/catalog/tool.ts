@@ -1,8 +1,9 @@
 // A tool as its server lists it, made fit to be offered. One bad tool is left out with a reason and
 // harms no other; what a tool says is otherwise carried through unread and unchanged.
-import { type ParamHeader, paramHeadersOf } from '../wire/headers.ts';
+
 import { findMember } from '../wire/json-bytes.ts';
 import { eachElement, smallValue } from '../wire/json-walk.ts';
+import { type ParamHeader, paramHeadersOf } from '../wire/param-headers.ts';
 import { isJsonObject, type JsonObject } from '../wire/reply.ts';
 
 export interface Tool {

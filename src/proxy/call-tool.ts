@@ -12,7 +12,7 @@ import { nextTurn } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startTimer, type Timer } from '../shared/deadline.ts';
 import { type ErrorCode, ProxyError, SignInRequiredError } from '../shared/errors.ts';
-import { paramHeaderValues } from '../wire/headers.ts';
+import { paramHeaderValues } from '../wire/param-headers.ts';
 import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { ConnectTool } from './connect-tool.ts';
 import type { Answer, Call, CallTool } from './operations.ts';

@@ -81,6 +81,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/upstream/stdio-watchdog.ts MAX_RESTARTS',
   'src/shared/logger.ts MAX_CAUSES',
   'src/wire/needles.ts LONGEST_STEP',
+  'src/wire/param-headers.ts MAX_DEPTH',
   /^src\/wire\/byte-pile\.ts \w+_BYTES$/,
   'src/wire/find-text.ts LARGE_BYTES',
   'src/wire/json-bytes.ts LONGEST_ESCAPE',

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { OwnError, ProxyError, SignInRequiredError } from '../../src/shared/errors.ts';
 import { createLogger, describeError } from '../../src/shared/logger.ts';
-import { paramHeaderValues } from '../../src/wire/headers.ts';
+import { paramHeaderValues } from '../../src/wire/param-headers.ts';
 
 const LINK = 'https://proxy.example/connect/kJd0-a_ticket';
 const signIn = new SignInRequiredError('linear', LINK, 0);
@@ -51,7 +51,7 @@ describe('a log line about an error', () => {
     expect(error).toEqual({ kind: 'SyntaxError' });
     expect(describeError(thrownBy(() => paramHeaderValues([{ header: 'x', path: null as never }], {})))).toEqual({
       kind: 'TypeError',
-      at: expect.stringMatching(/^src\/wire\/headers\.ts:\d+$/),
+      at: expect.stringMatching(/^src\/wire\/param-headers\.ts:\d+$/),
     });
     const refused = Object.assign(new Error(CANARY), { code: 'ECONNREFUSED', syscall: 'connect' });
     expect(describeError(refused)).toEqual({ kind: 'Error', code: 'ECONNREFUSED', syscall: 'connect' });
