@@ -74,10 +74,11 @@ export async function requireMasterKey(deps: KeyReportDeps, logger: Logger): Pro
   );
 }
 
-async function countWraps(
-  { store, serviceKeys }: KeyReportDeps,
+/** How many stored keys each master key wraps, by its id; of the first `most` tenants only, where that is given. */
+export async function countWraps(
+  { store, serviceKeys }: Pick<KeyReportDeps, 'store' | 'serviceKeys'>,
   most: number | undefined,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<Map<string, number>> {
   const wraps = new Map<string, number>();
   const count = ({ masterKeyId }: { readonly masterKeyId: string }): void => {
     wraps.set(masterKeyId, (wraps.get(masterKeyId) ?? 0) + 1);

@@ -5,6 +5,7 @@ import type { Clock } from '../shared/clock.ts';
 import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { KeyProvider } from './key-provider.ts';
+import { countWraps } from './key-report.ts';
 import { type ResealDeps, resealTenant } from './reseal.ts';
 import { retireDataKeys } from './retire-data-keys.ts';
 import { type RewrapDeps, rewrapServiceKeys, rewrapTenant } from './rewrap.ts';
@@ -80,9 +81,26 @@ export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
       if (page.length < TENANTS_AT_ONCE) break;
     }
     isFirst = false;
-    const line = { masterKeyId: master.id, ...tally };
-    if (tally.failed > 0) logger.error(line, 'not everything is under the current keys; see GET /admin/v1/vault');
-    else logger.info(line, 'every stored key is wrapped by the current master key');
+    const elsewhere = await countWraps(deps, undefined);
+    elsewhere.delete(master.id);
+    tell({ masterKeyId: master.id, ...tally }, tally.failed, elsewhere);
+  };
+
+  /** `elsewhere`: what is there now, not what this round did, for operators take old master keys away by this line. */
+  const tell = (line: object, failed: number, elsewhere: ReadonlyMap<string, number>): void => {
+    const left = elsewhere.size === 0 ? {} : { wrappedElsewhere: Object.fromEntries(elsewhere) };
+    if (failed > 0)
+      logger.error({ ...line, ...left }, 'not everything is under the current keys; see GET /admin/v1/vault');
+    else if (elsewhere.size === 0) logger.info(line, 'every stored key is wrapped by the current master key');
+    else {
+      // Another node was before us, with an older key, or wraps by one still.
+      logger.warn({ ...line, ...left }, 'other master keys still wrap stored keys; they are wrapped anew soon');
+      later();
+    }
+  };
+  const later = (): void => {
+    cancelAgain();
+    cancelAgain = clock.after(AGAIN_MS, () => void wakeAll());
   };
 
   const work = async (): Promise<void> => {
@@ -95,8 +113,7 @@ export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
       } catch (error) {
         if (signal.aborted) return;
         logger.warn({ error: describeError(error) }, 'the rotation of keys goes on later');
-        cancelAgain();
-        cancelAgain = clock.after(AGAIN_MS, () => void wakeAll());
+        later();
         return;
       }
     }

@@ -8,20 +8,38 @@ export interface Queryable {
 }
 
 export interface Session extends Queryable {
+  /** Rejects with `NotCommitted` when the server rolled back instead, which it does without an error. */
+  commit(): Promise<void>;
   release(): void;
+}
+
+/** A statement failed before, and whoever sent it went on as if it had not. */
+class NotCommitted extends Error {
+  constructor(answer: string) {
+    super(`the transaction was not committed: the server answered ${answer}, as a statement in it had failed`);
+  }
 }
 
 export function createSession(client: pg.PoolClient): Session {
   let broken: Error | undefined;
+  const ask = async <Row extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[],
+  ): Promise<pg.QueryResult<Row>> => {
+    try {
+      return await client.query<Row>(text, [...values]);
+    } catch (error) {
+      // Without an answer (a timeout, a cut) it may still be on its way; "not now" is often a last word.
+      if (!isAnswer(error)) broken = error instanceof Error ? error : new Error('query failed');
+      return rethrow(error);
+    }
+  };
   return {
-    async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
-      try {
-        return (await client.query<Row>(text, [...values])).rows;
-      } catch (error) {
-        // Without an answer (a timeout, a cut) it may still be on its way; "not now" is often a last word.
-        if (!isAnswer(error)) broken = error instanceof Error ? error : new Error('query failed');
-        return rethrow(error);
-      }
+    query: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await ask<Row>(text, values)).rows,
+    async commit() {
+      const { command } = await ask('COMMIT', []);
+      if (command !== 'COMMIT') throw new NotCommitted(command);
     },
     release: () => client.release(broken),
   };

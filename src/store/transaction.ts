@@ -17,8 +17,8 @@ export async function askOnce<Row extends pg.QueryResultRow>(
     session.query(beginOf(scope)),
     session.query(SET, settingOf(scope)),
     session.query<Row>(text, values),
-    // After a statement that failed this rolls back, and says so without an error.
-    session.query('COMMIT'),
+    // After a statement that failed this rolls back; that statement's own error is told then.
+    session.commit(),
   ] as const;
   // Each has to be over before the connection goes back; what went wrong first is what is told.
   await Promise.allSettled(answers);
@@ -38,7 +38,7 @@ export async function transact<T>(
   try {
     const result = await work({ query: (text, values) => session.query(text, values) });
     await begun;
-    await session.query('COMMIT');
+    await session.commit();
     return result;
   } catch (error) {
     // When this fails too, the session is marked broken and the server rolls back by itself.

@@ -60,6 +60,20 @@ describe('the database', () => {
     await database.close();
   });
 
+  it('says that nothing was kept when a failed statement was passed over', async () => {
+    const database = open();
+    const pid = await backend(database);
+    const passedOver = rowsOf(database, 'over').transaction(async (transaction) => {
+      await transaction.query(`INSERT INTO tenants (id, name) VALUES ('over', 'over')`);
+      await transaction.query('SELECT 1 / 0').catch(() => undefined);
+      return 'kept';
+    });
+    await expect(passedOver).rejects.toThrow('the transaction was not committed: the server answered ROLLBACK');
+    expect(await rowsOf(database, 'over').query(`SELECT id FROM tenants WHERE id = 'over'`)).toEqual([]);
+    expect(await backend(database)).toBe(pid);
+    await database.close();
+  });
+
   it("does not lose a connection over a statement's own error", async () => {
     const database = open();
     const pid = await backend(database);
