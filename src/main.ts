@@ -27,6 +27,7 @@ import { type Database, openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded.ts';
 import { migrate } from './store/migrate.ts';
 import { requireRowSecurity } from './store/row-security.ts';
+import { warnOfStrongLogin } from './store/strong-login.ts';
 import { createTenantStore } from './store/tenants.ts';
 import { tryPort } from './try-port.ts';
 import { welcomeText } from './welcome.ts';
@@ -56,6 +57,8 @@ async function prepare(
   try {
     await migrate(databaseUrl, logger);
     await withDatabase(databaseUrl, logger, requireRowSecurity);
+    // Of the embedded database the one user is the owner, and nobody else reaches it.
+    if (!isEmbedded) await withDatabase(databaseUrl, logger, (database) => warnOfStrongLogin(database, logger));
   } catch (error) {
     throw new StartError(
       `The database cannot be used: ${error instanceof Error ? error.message : 'unknown error'}. See DATABASE_URL.`,

@@ -1,7 +1,9 @@
 // Looks, before anything is served, whether the database keeps tenants apart from us too: a role or a table that
 // is not bound by its policies would make every one of our mistakes everybody's (T21).
 import type { Database } from './database.ts';
+import { policyFault } from './policies.ts';
 import type { Queryable } from './session.ts';
+import { wayRoundFault } from './ways-round.ts';
 
 interface RoleRow {
   readonly role: string;
@@ -24,7 +26,11 @@ const MANUAL = 'docs/reference/database-roles.md';
 /** Rejects with one sentence for the first thing that is wrong, and what to do about it. */
 export async function requireRowSecurity(database: Database): Promise<void> {
   await database.within({ kind: 'operator' }).transaction(async (catalogue) => {
-    const fault = (await roleFault(catalogue)) ?? (await tableFault(catalogue));
+    const fault =
+      (await roleFault(catalogue)) ??
+      (await tableFault(catalogue)) ??
+      (await policyFault(catalogue)) ??
+      (await wayRoundFault(catalogue));
     if (fault !== undefined) throw new Error(`${fault} (${MANUAL})`);
   });
 }

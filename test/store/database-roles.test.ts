@@ -12,6 +12,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/em
 import { migrate } from '../../src/store/migrate.ts';
 import { requireRowSecurity } from '../../src/store/row-security.ts';
 import { createServerStore } from '../../src/store/servers.ts';
+import { warnOfStrongLogin } from '../../src/store/strong-login.ts';
 import { createTenantStore } from '../../src/store/tenants.ts';
 import { type AdminSession, openAdminSession } from '../support/admin-session.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -252,6 +253,42 @@ describe('a service', () => {
       'The table notes has no policy: make those of migrations/ again',
     ],
     [
+      'somebody added a policy that shows everything',
+      'CREATE POLICY "for reports" ON credentials USING (true)',
+      'DROP POLICY "for reports" ON credentials',
+      'The policy "for reports" of the table credentials is not one of migrations/, and could show one tenant another\'s rows: run DROP POLICY "for reports" ON credentials, and make it again if it is named there',
+    ],
+    [
+      'a policy of ours was widened under its name',
+      'ALTER POLICY own_tenant ON servers USING (true)',
+      `ALTER POLICY own_tenant ON servers USING (tenant_id = NULLIF(current_setting('app.tenant', true), ''))`,
+      "The policy own_tenant of the table servers is not one of migrations/, and could show one tenant another's rows: run DROP POLICY own_tenant ON servers, and make it again if it is named there",
+    ],
+    [
+      'a policy that reads was widened',
+      'ALTER POLICY shown_link ON tickets USING (hash IS NOT NULL)',
+      `ALTER POLICY shown_link ON tickets USING (encode(hash, 'hex') = NULLIF(current_setting('app.proof', true), ''))`,
+      "The policy shown_link of the table tickets is not one of migrations/, and could show one tenant another's rows: run DROP POLICY shown_link ON tickets, and make it again if it is named there",
+    ],
+    [
+      'a policy of ours was lost',
+      'DROP POLICY named_issuer ON issuers',
+      `CREATE POLICY named_issuer ON issuers FOR SELECT USING (issuer = NULLIF(current_setting('app.issuer', true), ''))`,
+      'A policy is missing (issuers: named_issuer): make those of migrations/ again',
+    ],
+    [
+      'a function runs with the rights of its maker',
+      "CREATE FUNCTION all_of(text) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT count(*) FROM credentials'",
+      'DROP FUNCTION all_of(text)',
+      "The function all_of(text) runs with its maker's rights, past the policies: run REVOKE EXECUTE ON FUNCTION all_of(text) FROM PUBLIC, keybearer_app",
+    ],
+    [
+      'a view reads with the rights of its maker',
+      'CREATE VIEW report AS SELECT * FROM credentials; GRANT SELECT ON report TO keybearer_app',
+      'DROP VIEW report',
+      "The view report reads with its maker's rights, past the policies: run REVOKE ALL ON report FROM PUBLIC, keybearer_app",
+    ],
+    [
       'the grants were lost, as in a restore without roles',
       'REVOKE SELECT ON tickets FROM keybearer_app',
       'GRANT SELECT ON tickets TO keybearer_app',
@@ -271,6 +308,46 @@ describe('a service', () => {
       expect(said).toBe(`${message} (docs/reference/database-roles.md)`);
       expect(await refusal(owner.url), 'mended').toBe('served');
     });
+  });
+});
+
+describe('a service whose database has more in it', () => {
+  it('is started where that gives nobody more: a view of the asker’s rights, a function nobody may call, a policy that narrows', async () => {
+    await migrate(server.url, logger);
+    const { url, database } = await aUserWithDatabase('IN ROLE keybearer_app');
+    await migrate(url, logger);
+    await inDatabase(database, (session) =>
+      session.query(`CREATE VIEW own WITH (security_invoker = true) AS SELECT * FROM credentials;
+        GRANT SELECT ON own TO keybearer_app;
+        CREATE FUNCTION quiet() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1';
+        REVOKE EXECUTE ON FUNCTION quiet() FROM PUBLIC;
+        CREATE POLICY narrow ON credentials AS RESTRICTIVE USING (true)`),
+    );
+    expect(await refusal(url)).toBe('served');
+    await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
+  });
+});
+
+describe('whoever logs in', () => {
+  const told = async (url: string): Promise<readonly string[]> => {
+    const lines: string[] = [];
+    await open(url, (database) =>
+      warnOfStrongLogin(database, createLogger('info', { write: (line) => void lines.push(line) })),
+    );
+    return lines;
+  };
+
+  it('is named when it could lift the policies, and not when it is a member of the role and nothing else', async () => {
+    await migrate(server.url, logger);
+    const owner = await aUserWithDatabase('IN ROLE keybearer_app');
+    await migrate(owner.url, logger);
+    await admin.query(`CREATE ROLE serves LOGIN PASSWORD 'secret' IN ROLE keybearer_app`);
+    expect(await told(urlOf(owner.database, 'serves'))).toEqual([]);
+    const [owning] = await told(owner.url);
+    expect(JSON.parse(owning ?? '{}')).toMatchObject({ level: 40, login: owner.user, is: 'owner of the tables' });
+    const [unbound] = await told(urlOf(owner.database));
+    expect(JSON.parse(unbound ?? '{}')).toMatchObject({ level: 40, is: 'bound by no policy' });
+    await admin.query(`DROP DATABASE ${owner.database} WITH (FORCE)`);
   });
 });
 
