@@ -8,10 +8,12 @@ import type { TenantId } from './shared/id.ts';
 import type { Lifecycle } from './shared/lifecycle.ts';
 import { createDial } from './upstream/dial.ts';
 import { createAddressRule } from './upstream/egress/address-rule.ts';
+import { createCheckOrigin } from './upstream/egress/check-origin.ts';
 import type { Denial } from './upstream/egress/connector.ts';
 import { createNetDial } from './upstream/egress/dial.ts';
 import { openDoor } from './upstream/egress/dispatcher.ts';
 import { createDoorFetch } from './upstream/egress/door-fetch.ts';
+import { bareHost } from './upstream/egress/host-names.ts';
 import { createPolicy } from './upstream/egress/policy.ts';
 import { createResolve } from './upstream/egress/resolve.ts';
 import { createEraMemory } from './upstream/era-probe.ts';
@@ -35,7 +37,7 @@ export interface Links {
 export interface LinksOptions
   extends Pick<
     AppOptions,
-    'clock' | 'logger' | 'parentEnv' | 'version' | 'egress' | 'network' | 'dataDir' | 'commandUser'
+    'clock' | 'logger' | 'parentEnv' | 'version' | 'egress' | 'http' | 'network' | 'dataDir' | 'commandUser'
   > {
   readonly limitsOf: LimitsOf;
   readonly publicUrl: () => string;
@@ -47,17 +49,19 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   // Beside everything else: nobody has to wait for it.
   const leftovers = dataDir === undefined ? undefined : endLeftovers(dataDir, clock, logger);
   life.onClose('what was left behind', () => leftovers);
-  const policy = createPolicy(options.egress, { selfHosts: () => hostsOf(publicUrl()) });
+  const policy = createPolicy(options.egress, { selfHosts: () => ownHosts(options, publicUrl()) });
+  // The address is for us alone: an agent that learnt it could map the network with names of its own.
+  const onDenied = ({ host, port, error }: Denial): void =>
+    logger.warn({ host, port, reason: error.reason, detail: causeOf(error) }, 'an address was refused');
   const rules = {
     policy,
     resolve: options.network?.resolve ?? createResolve(clock),
     dial: options.network?.dial ?? createNetDial(clock),
     ca: options.network?.ca,
     ownAddresses,
-    // The address is for us alone: an agent that learnt it could map the network with names of its own.
-    onDenied: ({ host, port, error }: Denial) =>
-      logger.warn({ host, port, reason: error.reason, detail: causeOf(error) }, 'an address was refused'),
+    onDenied,
     clock,
+    checkOrigin: createCheckOrigin({ policy, onDenied }),
   };
   const dispatcher = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
   life.onClose('door', () => dispatcher.destroy());
@@ -102,7 +106,11 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   };
 }
 
-const hostsOf = (url: string): readonly string[] => (URL.canParse(url) ? [new URL(url).hostname] : []);
+/** Every name that this proxy answers to, as the guard compares them. */
+function ownHosts({ http }: Pick<AppOptions, 'http'>, publicUrl: string): readonly string[] {
+  const names = (http.allowedHosts ?? []).map((host) => `http://${host}`);
+  return [publicUrl, ...names].flatMap((url) => (URL.canParse(url) ? [bareHost(new URL(url).hostname)] : []));
+}
 
 /** Read anew: interfaces come and go. */
 function ownAddresses(): ReadonlySet<string> {

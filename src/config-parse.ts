@@ -58,11 +58,13 @@ function isHostName(value: string): boolean {
 }
 
 export function parseHostAndPort(value: string): string | undefined {
+  // A zone means another thing on every machine.
+  if (value.includes('%')) return undefined;
   if (isIP(value) === 6) return `[${value.toLowerCase()}]`;
   const [, host = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(value) ?? [];
   const isHost = host.startsWith('[') ? isIP(host.slice(1, -1)) === 6 : isIP(host) === 4 || isHostName(host);
   if (!isHost || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) return undefined;
-  return (port === undefined ? host : `${host}:${port}`).toLowerCase();
+  return (port === undefined ? host : `${host}:${Number(port)}`).toLowerCase();
 }
 
 /** As text without leading zeros. */
@@ -72,7 +74,8 @@ export function parsePort(value: string): string | undefined {
 }
 
 export function parseCidr(value: string): string | undefined {
-  const [, address = '', length] = /^([^/]+)\/(\d{1,3})$/.exec(value) ?? [];
+  const [, address = '', length, port] = /^([^/%]+)\/(\d{1,3})(?::(\d{1,5}))?$/.exec(value) ?? [];
+  if (Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) return undefined;
   const family = isIP(address);
   return family !== 0 && Number(length) <= (family === 4 ? 32 : 128) ? value.toLowerCase() : undefined;
 }

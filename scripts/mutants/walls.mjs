@@ -189,7 +189,7 @@ export const WALLS = [
   {
     name: 'names are not escaped on pages',
     edits: [['src/consent/html.ts', ".replace(/[&<>\"'`]/g, (char) => ESCAPES[char] ?? '')", '']],
-    tests: ['test/consent/connect.test.ts', 'test/consent/overview.test.ts'],
+    tests: ['test/consent/site.test.ts', 'test/consent/browser-rules.test.ts'],
   },
   {
     name: 'posts of other sites are taken',

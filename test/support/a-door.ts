@@ -1,5 +1,6 @@
 // The one way out as tests of single links use it: past the guard, with loopback allowed as an operator would.
 import type { Dispatcher } from 'undici';
+import { createCheckOrigin } from '../../src/upstream/egress/check-origin.ts';
 import type { ConnectorDeps } from '../../src/upstream/egress/connector.ts';
 import { createNetDial } from '../../src/upstream/egress/dial.ts';
 import { type DoorOptions, openDoor } from '../../src/upstream/egress/dispatcher.ts';
@@ -30,5 +31,6 @@ export function doorRules(changes: Partial<ConnectorDeps> = {}): ConnectorDeps {
 }
 
 export function openTestDoor(changes: Partial<DoorOptions> = {}): Dispatcher {
-  return openDoor({ socketsPerOrigin: 4, ...doorRules(changes), ...changes });
+  const rules = doorRules(changes);
+  return openDoor({ socketsPerOrigin: 4, ...rules, checkOrigin: createCheckOrigin(rules), ...changes });
 }

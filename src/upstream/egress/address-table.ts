@@ -46,6 +46,11 @@ const TABLE: readonly { readonly range: AddressRange; readonly name: string }[] 
   ([range, name]) => ({ range: parseRange(range), name }),
 );
 
+/** The IPv4 address in it (RFC 6052 §2.2); every other address as it is. */
+export function throughNat64(address: Address): Address {
+  return isWithin(address, NAT64) ? { family: 4, value: address.value & 0xffff_ffffn } : address;
+}
+
 export interface AddressOptions {
   /** The host reaches IPv4 through NAT64 and DNS64: then the embedded address counts. */
   readonly nat64: boolean;
@@ -53,8 +58,7 @@ export interface AddressOptions {
 
 /** Why the address is not public, in a few words for the log; undefined when it is. */
 export function refusalOf(address: Address, { nat64 }: AddressOptions): string | undefined {
-  if (nat64 && isWithin(address, NAT64))
-    return refusalOf({ family: 4, value: address.value & 0xffff_ffffn }, { nat64: false });
+  if (nat64 && isWithin(address, NAT64)) return refusalOf(throughNat64(address), { nat64: false });
   if (address.family === 6) {
     if (!isWithin(address, GLOBAL_UNICAST)) return 'outside global unicast';
     if (ISATAP.has((address.value >> 32n) & 0xffff_ffffn)) return 'ISATAP';

@@ -8,10 +8,9 @@ import type { ConnectorDeps } from './connector.ts';
 const REMEMBERED = 10_000;
 
 /** Throws EgressDeniedError. */
-export function createCheckOrigin({
-  policy,
-  onDenied,
-}: Pick<ConnectorDeps, 'policy' | 'onDenied'>): (origin: string) => void {
+export type CheckOrigin = (origin: string) => void;
+
+export function createCheckOrigin({ policy, onDenied }: Pick<ConnectorDeps, 'policy' | 'onDenied'>): CheckOrigin {
   // Only what was allowed: our own names, which may become known later, do not change that.
   const allowed = new LRUCache<string, true>({ max: REMEMBERED });
   return (origin) => {

@@ -3,7 +3,7 @@
 // to is checked for each socket (connector.ts).
 import { EgressDeniedError, type EgressReason } from '../../shared/errors.ts';
 import { type Address, parseAddress } from './address.ts';
-import { isInsideName, isWellFormed, withoutRootDot } from './host-names.ts';
+import { bareHost, isInsideName, isWellFormed } from './host-names.ts';
 import type { EgressPolicy } from './policy.ts';
 
 const MAX_LENGTH = 2048;
@@ -45,13 +45,14 @@ export interface Target {
 /** @throws EgressDeniedError */
 export function checkTarget({ protocol, hostname, port: portText }: Target, policy: EgressPolicy): CheckedTarget {
   const isTls = protocol === 'https:';
-  const host = withoutRootDot(hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase());
+  const host = bareHost(hostname);
   const port = portText === '' ? (isTls ? 443 : 80) : Number(portText);
   const isNamed = policy.namesHost(host, port);
   const address = parseAddress(host);
   const inRange = address !== undefined && policy.namesAddress(address, port);
   if (!isNamed && !inRange) {
-    if (address === undefined) checkName(host, policy);
+    if (policy.selfHosts().includes(host)) throw denied('own_host');
+    if (address === undefined) checkName(host);
     else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));
   }
   const isOrdinary = isTls && policy.ports.has(port);
@@ -62,11 +63,10 @@ export function checkTarget({ protocol, hostname, port: portText }: Target, poli
   return { host, port, isTls, address, isNamed, needsRange: !isOrdinary && !isNamed && !inRange };
 }
 
-function checkName(host: string, policy: EgressPolicy): void {
+function checkName(host: string): void {
   // Anything else with a colon or a digit at its end would be an address in a spelling of its own.
   if (!isWellFormed(host) || /[^a-z0-9._-]/.test(host) || /(?:^|\.)\d[^.]*$/.test(host)) throw denied('host');
   if (isInsideName(host)) throw denied('private_host');
-  if (policy.selfHosts().includes(host)) throw denied('own_host');
 }
 
 function denied(reason: EgressReason, detail?: string): EgressDeniedError {

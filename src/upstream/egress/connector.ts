@@ -77,11 +77,18 @@ function literal(deps: ConnectorDeps, target: CheckedTarget): string {
 function requireAllowed({ policy, ownAddresses }: ConnectorDeps, target: CheckedTarget, text: string): void {
   const address = parseAddress(text);
   if (address === undefined) throw new EgressDeniedError('dns_answer', 'no canonical address');
-  if (target.isNamed || policy.namesAddress(address, target.port)) return;
+  // Only what the operator wrote out leads back to this machine by its address in the network; a range does not.
+  if (
+    !policy.isLoopback(address) &&
+    isOwn(address, ownAddresses(), policy) &&
+    !policy.namesExactly(address, target.port)
+  )
+    throw new EgressDeniedError('own_host', text);
+  if (policy.namesAddress(address, target.port)) return;
   const refusal = policy.refusalOf(address);
+  if (target.isNamed && policy.mayBeNamed(target.host, address)) return;
   if (refusal !== undefined) throw new EgressDeniedError('private_address', `${text}: ${refusal}`);
   if (target.needsRange) throw new EgressDeniedError(target.isTls ? 'port' : 'scheme');
-  if (ownAddresses().has(text)) throw new EgressDeniedError('own_host', text);
 }
 
 async function dialFirst(deps: ConnectorDeps, target: CheckedTarget, addresses: readonly string[]): Promise<Socket> {
@@ -105,15 +112,26 @@ async function dialFirst(deps: ConnectorDeps, target: CheckedTarget, addresses: 
 
 /** Catches mistakes of our own and of what lies between; before the first byte is sent. */
 function requirePeer(deps: ConnectorDeps, target: CheckedTarget, dialled: string, socket: Socket): void {
-  const peer = parseAddress(socket.remoteAddress ?? '');
+  // Gone as soon as it came: no other end, and nothing that was refused.
+  if (socket.remoteAddress === undefined) {
+    socket.destroy();
+    throw Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
+  }
+  const peer = parseAddress(socket.remoteAddress);
   const isIt = peer !== undefined && isSame(peer, parseAddress(dialled));
   try {
     if (!isIt) throw new EgressDeniedError('private_address', `connected to ${socket.remoteAddress} instead`);
-    requireAllowed(deps, target, socket.remoteAddress as string);
+    requireAllowed(deps, target, socket.remoteAddress);
   } catch (error) {
     socket.destroy();
     throw error;
   }
+}
+
+/** As numbers, and what NAT64 carries as what it leads to. */
+function isOwn(address: Address, own: ReadonlySet<string>, policy: EgressPolicy): boolean {
+  const meant = policy.meantBy(address);
+  return [...own].some((text) => isSame(meant, parseAddress(text)));
 }
 
 const isSame = (one: Address, other: Address | undefined): boolean =>

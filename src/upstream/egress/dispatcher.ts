@@ -2,10 +2,12 @@
 // the address guard. Redirects are never followed by the library, and proxy variables of the environment are
 // ignored.
 import { Agent, type Dispatcher } from 'undici';
-import { createCheckOrigin } from './check-origin.ts';
+import type { CheckOrigin } from './check-origin.ts';
 import { type ConnectorDeps, createConnector } from './connector.ts';
 
 export interface DoorOptions extends ConnectorDeps {
+  /** One for all doors: it depends on the policy alone. */
+  readonly checkOrigin: CheckOrigin;
   /** Sockets per origin at most; requests beyond wait for one. Null: no limit. */
   readonly socketsPerOrigin: number | null;
 }
@@ -19,7 +21,7 @@ export function openDoor(options: DoorOptions): Dispatcher {
 }
 
 class Door extends Agent {
-  readonly #checkOrigin: (origin: string) => void;
+  readonly #checkOrigin: CheckOrigin;
 
   constructor(options: DoorOptions) {
     super({
@@ -37,7 +39,7 @@ class Door extends Agent {
       keepAliveMaxTimeout: 60_000,
       maxHeaderSize: 16_384,
     });
-    this.#checkOrigin = createCheckOrigin(options);
+    this.#checkOrigin = options.checkOrigin;
   }
 
   /** Throws EgressDeniedError. */

@@ -30,8 +30,13 @@ const METADATA_NAMES = new Set([
 ]);
 
 /** @param host as `new URL` gives it, lower case. Without one dot at its end, which means the same name (RFC 1034 §3.1). */
-export function withoutRootDot(host: string): string {
+function withoutRootDot(host: string): string {
   return host.endsWith('.') ? host.slice(0, -1) : host;
+}
+
+/** Lower case, without a dot at its end and without the brackets of an address. */
+export function bareHost(hostname: string): string {
+  return withoutRootDot(hostname.toLowerCase()).replace(/^\[(.*)\]$/, '$1');
 }
 
 /** Labels of 1 to 63 characters, 253 in all (RFC 1035 §2.3.4). */

@@ -1,7 +1,8 @@
 // What the operator lets out: the rule for everybody, and the exceptions of KEYBEARER_EGRESS_ALLOW.
 import { isIP } from 'node:net';
 import { type Address, type AddressRange, isWithin, parseAddress, parseRange } from './address.ts';
-import { refusalOf } from './address-table.ts';
+import { refusalOf, throughNat64 } from './address-table.ts';
+import { isInsideName } from './host-names.ts';
 
 export interface EgressSettings {
   /** Hosts, `host:port` or ranges that are reachable although private, or on another port. */
@@ -12,6 +13,12 @@ export interface EgressSettings {
   readonly ports: readonly number[];
   readonly nat64: boolean;
 }
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(parseRange);
+/** Answers on every machine of a cloud with keys of that machine; or is no address of anybody. */
+const METADATA = ['0.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', '::/128', 'fe80::/10', 'fd00:ec2::/32'].map(
+  parseRange,
+);
 
 interface AllowedRange {
   readonly range: AddressRange;
@@ -29,6 +36,13 @@ export interface EgressPolicy {
   namesHost(host: string, port: number): boolean;
   /** The operator named a range with this address in it. */
   namesAddress(address: Address, port: number): boolean;
+  /** The operator wrote this very address. */
+  namesExactly(address: Address, port: number): boolean;
+  isLoopback(address: Address): boolean;
+  /** Whether a listed name may lead there: into private networks, but to no metadata, and to this machine only by a name of the inside. */
+  mayBeNamed(host: string, address: Address): boolean;
+  /** The address that is reached: through NAT64 the one inside, else itself. */
+  meantBy(address: Address): Address;
   /** Why nobody may connect to it, in words for the log; undefined when it is public. Exceptions are not looked at. */
   refusalOf(address: Address): string | undefined;
 }
@@ -48,6 +62,8 @@ export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }:
   }
   const namesAddress = (address: Address, port: number): boolean =>
     ranges.some((allowed) => isWithin(address, allowed.range) && (allowed.port === undefined || allowed.port === port));
+  const meantBy = (address: Address): Address => (settings.nat64 ? throughNat64(address) : address);
+  const isLoopback = (address: Address): boolean => LOOPBACK.some((range) => isWithin(meantBy(address), range));
   // Whoever allows this machine's address means this machine by its other name too.
   const here = parseAddress('127.0.0.1') as Address;
   return {
@@ -58,13 +74,24 @@ export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }:
     namesHost: (host, port) =>
       hosts.has(host) || hosts.has(`${host}:${port}`) || (host === 'localhost' && namesAddress(here, port)),
     namesAddress,
+    namesExactly: (address, port) =>
+      ranges.some(
+        ({ range, port: only }) =>
+          range.hostBits === 0n && isWithin(address, range) && (only === undefined || only === port),
+      ),
+    isLoopback,
+    mayBeNamed: (host, address) =>
+      !METADATA.some((range) => isWithin(meantBy(address), range)) && (isInsideName(host) || !isLoopback(address)),
+    meantBy,
     refusalOf: (address) => refusalOf(address, settings),
   };
 }
 
-/** `host`, `host:port`, an address, `[v6]:port` or a range, as the configuration lets through. */
+/** `host`, `host:port`, an address, `[v6]:port`, a range or `range:port`, as the configuration lets through. */
 function splitEntry(entry: string): { host: string; port: number | undefined } {
-  if (entry.includes('/') || isIP(entry) !== 0) return { host: entry, port: undefined };
+  if (isIP(entry) !== 0) return { host: entry, port: undefined };
+  const [, range, ofRange] = /^(.*\/\d+)(?::(\d+))?$/.exec(entry) ?? [];
+  if (range !== undefined) return { host: range, port: ofRange === undefined ? undefined : Number(ofRange) };
   const [, bracketed, plain = '', port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? [];
   return { host: bracketed ?? plain, port: port === undefined ? undefined : Number(port) };
 }

@@ -41,10 +41,13 @@ export function nextHop(
   const target = new URL(location, hop.url);
   // As it was written: what the parser drops silently is refused here too.
   if (/^[a-z][a-z0-9+.-]*:/i.test(location)) checkUrl(location, policy);
-  checkUrl(target.href, policy);
+  const checked = checkUrl(target.href, policy);
   const isSameOrigin = target.origin === new URL(hop.url).origin;
   if (hop.carriesCredential && !isSameOrigin) throw refused(status, 'it leads to another origin');
   if (hop.method !== 'GET' && !KEEPS_METHOD.has(status)) throw refused(status, 'it would change the request');
+  // What the operator allows is for addresses that somebody registered, not for where a server sends us.
+  const isException = checked.isNamed || checked.needsRange || (checked.address && policy.refusalOf(checked.address));
+  if (!isSameOrigin && isException) throw refused(status, 'it leads into a private network');
   if (hop.hasBody && !isSameOrigin) throw refused(status, 'it leads to another origin');
   return { url: target.href, isSameOrigin };
 }

@@ -42,6 +42,8 @@ describe('an exception of the operator', () => {
     ['10.0.0.0/8', 'https://10.255.0.1:1234/', 'let through'],
     ['10.0.0.0/8', 'https://11.0.0.1:1234/', 'port'],
     ['fd00::/8', 'https://[fd12::1]/', 'let through'],
+    ['10.0.0.0/8:9000', 'https://10.1.1.1:9000/', 'let through'],
+    ['10.0.0.0/8:9000', 'https://10.1.1.1/', 'private_address'],
     ['mcp.lan', 'http://mcp.lan/', 'scheme'],
     ['10.0.0.0/8', 'https://u@10.0.0.1/', 'url'],
   ])('%s: %s is %s', (allow, url, expected) => {
@@ -88,7 +90,52 @@ describe('an exception of the operator', () => {
   });
 });
 
+describe('a name that the operator lists', () => {
+  it.each<[host: string, address: string, expected: string]>([
+    ['mcp.lan', '10.0.0.1', 'dialled'],
+    ['mcp.lan', '127.0.0.1', 'dialled'],
+    ['partner.example.com', '192.168.0.1', 'dialled'],
+    ['partner.example.com', '127.0.0.1', 'private_address'],
+    ['partner.example.com', '::1', 'private_address'],
+    ['partner.example.com', '169.254.169.254', 'private_address'],
+    ['mcp.lan', '169.254.169.254', 'private_address'],
+    ['mcp.lan', '0.0.0.0', 'private_address'],
+    ['mcp.lan', 'fd00:ec2::254', 'private_address'],
+  ])('%s at %s is %s', async (host, address, expected) => {
+    const egress = await Egress.open({ settings: { ...STRICT, allow: [host], allowHttp: true } });
+    egress.network.answer(host, [address]);
+    const came = await egress.get(`http://${host}/`).then(
+      () => 'dialled',
+      (error: unknown) => (error instanceof EgressDeniedError ? error.reason : 'dialled'),
+    );
+    expect([came, egress.network.addresses]).toEqual([expected, expected === 'dialled' ? [address] : []]);
+    await egress.close();
+  });
+});
+
 describe('this proxy itself', () => {
+  it('is not reached by its address in a range that is allowed, but where that very address is', async () => {
+    const own = ['10.0.0.7', '8.8.8.8'];
+    for (const [allow, expected] of [
+      [['10.0.0.0/8'], 'own_host'],
+      [['10.0.0.0/8', '10.0.0.7'], 'let through'],
+    ] as const) {
+      const egress = await Egress.open({ settings: { ...STRICT, allow }, ownAddresses: own });
+      const came = await egress.get('https://10.0.0.7/').catch((error: unknown) => error);
+      expect(came instanceof EgressDeniedError ? came.reason : 'let through').toBe(expected);
+      await egress.close();
+    }
+    const egress = await Egress.open({ settings: { ...STRICT, nat64: true }, ownAddresses: own });
+    egress.network.answer('six.example.com', ['64:ff9b::808:808']);
+    await expect(egress.get('https://six.example.com/')).rejects.toMatchObject({ data: { reason: 'own_host' } });
+    expect(egress.network.dialled).toEqual([]);
+    await egress.close();
+  });
+
+  it('is known by an address too', () => {
+    expect(reasonOf('https://203.0.114.9/', {}, ['203.0.114.9'])).toBe('own_host');
+  });
+
   it('is no server of anybody, unless the operator says so', async () => {
     expect(reasonOf('https://kb.example.com/mcp', {}, ['kb.example.com'])).toBe('own_host');
     expect(reasonOf('https://kb.example.com/mcp', { allow: ['kb.example.com'] }, ['kb.example.com'])).toBe(
