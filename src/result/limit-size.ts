@@ -40,8 +40,11 @@ export function limitSize(result: Buffer, maxBytes: number): Buffer {
   const isKept = structured !== undefined && structured.end - structured.start + STRUCTURE_ROOM <= left / 2;
   if (isKept) left -= structured.end - structured.start + STRUCTURE_ROOM;
   const blocks: Buffer[] = [];
+  let misses = 0;
   const keep = (start: number, end: number): void => {
+    if (misses > MAX_MISSES) return;
     const part = fitBlock(result, start, end, left);
+    if (part === undefined) misses++;
     if (part === undefined) return;
     blocks.push(part);
     left -= part.length + 1;
@@ -108,6 +111,8 @@ function note(missing: number, original: number, lostStructure: boolean): Buffer
 
 const textBlock = (text: string): Buffer => Buffer.from(JSON.stringify({ type: 'text', text }));
 
+/** Blocks that are looked at though they do not fit: a smaller one may follow, but not for ever. */
+const MAX_MISSES = 1_000;
 /** The least that can stand for a block; where less is left nothing of it is looked at. */
 const LEAST_BLOCK = 40;
 

@@ -22,15 +22,19 @@ export const isBlank = (byte: number | undefined): boolean =>
 export const opensValue = (byte: number | undefined): boolean => byte === OPEN || byte === OPEN_LIST;
 
 export function skipBlanks(bytes: Buffer, at: number): number {
-  while (isBlank(bytes[at])) at++;
+  const { length } = bytes;
+  for (; at >= 0 && at < length; at++) {
+    const byte = bytes[at] as number;
+    if (byte > 0x20 || !isBlank(byte)) return at;
+  }
   return at;
 }
 
 /** The index behind a string's closing quote, or -1. */
 export function endOfString(bytes: Buffer, at: number): number {
   let i = at + 1;
-  for (;;) {
-    for (const near = Math.min(bytes.length, i + STRIDE); i < near; i++) {
+  for (let stride = STRIDE; ; stride *= 2) {
+    for (const near = Math.min(bytes.length, i + stride); i < near; i++) {
       const byte = bytes[i];
       if (byte === BACKSLASH) i++;
       else if (byte === QUOTE) return i + 1;
@@ -40,6 +44,7 @@ export function endOfString(bytes: Buffer, at: number): number {
     let first = quote;
     while (first > i && bytes[first - 1] === BACKSLASH) first--;
     if ((quote - first) % 2 === 0) return quote + 1;
+    // Where one quote is escaped the next may be as well: searching for each of millions costs more than walking.
     i = quote + 1;
   }
 }
@@ -95,24 +100,47 @@ export function findMember(bytes: Buffer, at: number, key: string): number | und
   return found;
 }
 
-/** `start` and `end` include the quotes. Of a million members only those are looked at whose length fits. */
+/**
+ * Whether the string at `start`, quotes included, is `key`, escapes and all. It ends at the first letter that is
+ * another one: of a million members each costs a look, not a copy or a parse.
+ */
 export function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
-  const length = end - start - 2;
-  if (length < key.length || length > LONGEST_ESCAPE * key.length) return false;
-  if (isPlain(bytes, start, end)) return length === key.length && bytes.toString('latin1', start + 1, end - 1) === key;
-  const text = bytes.toString('utf8', start, end);
+  let at = start + 1;
+  for (let nth = 0; nth < key.length; nth++) {
+    const letter = key.charCodeAt(nth);
+    if (at >= end - 1) return false;
+    if (letter > LAST_ASCII) return isParsed(bytes, start, end, key);
+    const isEscaped = bytes[at] === BACKSLASH;
+    if ((isEscaped ? unescaped(bytes, at) : bytes[at]) !== letter) return false;
+    at += isEscaped ? (bytes[at + 1] === LOWER_U ? LONG_ESCAPE : SHORT_ESCAPE) : 1;
+  }
+  return at === end - 1;
+}
+
+const LAST_ASCII = 0x7f;
+const LOWER_U = 0x75;
+/** `\\u0061` for one letter. */
+const LONG_ESCAPE = 6;
+const SHORT_ESCAPE = 2;
+/** As RFC 8259 §7 writes them. */
+const SHORT_ESCAPES: ReadonlyMap<number | undefined, number> = new Map(
+  [...'"\\/'].map((sign) => [sign.charCodeAt(0), sign.charCodeAt(0)] as const).concat(
+    [...'bfnrt'].map((sign, nth) => [sign.charCodeAt(0), '\b\f\n\r\t'.charCodeAt(nth)] as const),
+  ),
+);
+
+/** The unit that the escape at `at` stands for; NaN for what is none. */
+function unescaped(bytes: Buffer, at: number): number {
+  const short = SHORT_ESCAPES.get(bytes[at + 1]);
+  if (short !== undefined) return short;
+  const digits = bytes.toString('latin1', at + 2, at + LONG_ESCAPE);
+  return bytes[at + 1] === LOWER_U && /^[0-9a-fA-F]{4}$/.test(digits) ? Number.parseInt(digits, 16) : Number.NaN;
+}
+
+function isParsed(bytes: Buffer, start: number, end: number, key: string): boolean {
   try {
-    return JSON.parse(text) === key;
+    return JSON.parse(bytes.toString('utf8', start, end)) === key;
   } catch {
     return false;
   }
-}
-
-/** `\\u0061` for one letter. */
-const LONGEST_ESCAPE = 6;
-
-/** ASCII without an escape. */
-function isPlain(bytes: Buffer, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) if (bytes[i] === BACKSLASH || (bytes[i] as number) > 0x7f) return false;
-  return true;
 }

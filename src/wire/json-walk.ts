@@ -82,11 +82,9 @@ export function withoutBlanks(bytes: Buffer, start: number, end: number, maxByte
   const out = Buffer.allocUnsafe(Math.min(maxBytes, end - start));
   let length = 0;
   for (let i = start; i < end; ) {
+    i = skipBlanks(bytes, i);
+    if (i >= end) break;
     const byte = bytes[i] as number;
-    if (isBlank(byte)) {
-      i++;
-      continue;
-    }
     const behind = byte === QUOTE ? endOfString(bytes, i) : i + 1;
     if (behind < 0 || length + behind - i > maxBytes) return undefined;
     if (behind === i + 1) out[length] = byte;
