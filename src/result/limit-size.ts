@@ -41,13 +41,12 @@ export function limitSize(result: Buffer, maxBytes: number): Buffer {
   if (isKept) left -= structured.end - structured.start + STRUCTURE_ROOM;
   const blocks: Buffer[] = [];
   let misses = 0;
-  const keep = (start: number, end: number): void => {
-    if (misses > MAX_MISSES) return;
+  const keep = (start: number, end: number): boolean => {
     const part = fitBlock(result, start, end, left);
-    if (part === undefined) misses++;
-    if (part === undefined) return;
+    if (part === undefined) return ++misses > MAX_MISSES;
     blocks.push(part);
     left -= part.length + 1;
+    return false;
   };
   if (content !== undefined && result[content.start] === OPEN_LIST && !eachElement(result, content.start, keep))
     throw notJson();

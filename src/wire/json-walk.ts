@@ -17,7 +17,8 @@ import {
 
 /** Told where a member's key (with its quotes) and value stand. */
 export type VisitMember = (keyStart: number, keyEnd: number, start: number, end: number) => void;
-export type VisitElement = (start: number, end: number) => void;
+/** True says: enough was seen. */
+export type VisitElement = (start: number, end: number) => boolean | undefined;
 
 /** The index behind the value that begins at `at`; -1 when there is none, or it never ends. What is in between is not judged. */
 export function endOfValue(bytes: Buffer, at: number): number {
@@ -51,7 +52,7 @@ export function eachMember(bytes: Buffer, at: number, visit: VisitMember): boole
   }
 }
 
-/** Visits each element of the list at `at`, in order. False when its bytes are no list; some may have been visited. */
+/** Visits each element of the list at `at`, in order, until it has seen enough. False when its bytes are no list; some may have been visited. */
 export function eachElement(bytes: Buffer, at: number, visit: VisitElement): boolean {
   if (bytes[at] !== OPEN_LIST) return false;
   let i = skipBlanks(bytes, at + 1);
@@ -59,7 +60,7 @@ export function eachElement(bytes: Buffer, at: number, visit: VisitElement): boo
   for (;;) {
     const end = endOfValue(bytes, i);
     if (end < 0) return false;
-    visit(i, end);
+    if (visit(i, end) === true) return true;
     const next = skipBlanks(bytes, end);
     if (bytes[next] !== COMMA) return bytes[next] === CLOSE_LIST;
     i = skipBlanks(bytes, next + 1);

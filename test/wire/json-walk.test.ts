@@ -38,9 +38,12 @@ describe('a walk over JSON', () => {
         const text = `[${values.map((value) => `${gaps[0] ?? ''}${value}${gaps[1] ?? ''}`).join(',')}]`;
         const bytes = Buffer.from(text);
         const found: unknown[] = [];
-        expect(eachElement(bytes, 0, (start, end) => found.push(JSON.parse(bytes.toString('utf8', start, end))))).toBe(
-          true,
-        );
+        expect(
+          eachElement(bytes, 0, (start, end) => {
+            found.push(JSON.parse(bytes.toString('utf8', start, end)));
+            return undefined;
+          }),
+        ).toBe(true);
         expect(found).toEqual(JSON.parse(text));
       }),
       { numRuns: 500 },
@@ -50,12 +53,12 @@ describe('a walk over JSON', () => {
   it.each(['', '{', '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":[}', '{1:2}', '{"a" 1}', '[1]', '7'])(
     'takes %j for no object',
     (text) => {
-      expect(eachMember(Buffer.from(text), 0, () => {})).toBe(false);
+      expect(eachMember(Buffer.from(text), 0, () => undefined)).toBe(false);
     },
   );
 
   it.each(['', '[', '[1', '[1,', '["a]', '{}', '[1 2]'])('takes %j for no list', (text) => {
-    expect(eachElement(Buffer.from(text), 0, () => {})).toBe(false);
+    expect(eachElement(Buffer.from(text), 0, () => undefined)).toBe(false);
   });
 
   it('parses a value up to its limit and no further', () => {
