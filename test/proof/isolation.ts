@@ -14,7 +14,10 @@ import { World } from './world.ts';
 /** At most, and half as many in the mean: far fewer runs are needed than there may be. */
 const STEPS_A_RUN = 1_000;
 const MAX_RUNS = 80;
-/** Some 90 seconds on two cores that have nothing else to do; shrinking a failure counts in. */
+/**
+ * A bound, not what it takes: some 30 ms of processor time a step were measured, which other work on the machine
+ * makes several times as long. Shrinking a failure counts in.
+ */
 export const LONGEST_MS = 600_000;
 
 async function runAll(commands: Iterable<Step>): Promise<number> {
