@@ -52,12 +52,15 @@ export class ToolReader {
 
 const UNSTORABLE = 'keybearer/unstorable';
 
-/** The elements of a JSON list, parsed one by one; what is larger than a tool may be is not parsed at all. Undefined when it is no list. */
-export function listedTools(bytes: Buffer, at: number): readonly Listed[] | undefined {
+/**
+ * The first `most` elements of a JSON list, parsed one by one; what is larger than a tool may be is not parsed at all.
+ * Undefined when it is no list.
+ */
+export function listedTools(bytes: Buffer, at: number, most?: number): readonly Listed[] | undefined {
   const listed: Listed[] = [];
   const isList = eachElement(bytes, at, (start, end) => {
     listed.push(new Listed(bytes, start, end));
-    return undefined;
+    return listed.length === most;
   });
   return isList ? listed : undefined;
 }

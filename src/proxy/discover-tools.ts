@@ -61,7 +61,9 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
     // Before anything is parsed: a parse of that much would hold up everybody else.
     if (bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_BYTES} bytes of tools`);
     const at = reply.memberAt('tools');
-    const listed = at === undefined ? undefined : listedTools(reply.bytes, at);
+    // One more than there may be tells that there are too many.
+    const most = MAX_TOOLS - tools.length + 1;
+    const listed = at === undefined ? undefined : listedTools(reply.bytes, at, most);
     if (listed === undefined)
       throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
     if (tools.length + listed.length > MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);

@@ -5,12 +5,17 @@
 import { ProxyError } from '../shared/errors.ts';
 import { endOfString, isKey, OPEN, OPEN_LIST, QUOTE } from '../wire/json-bytes.ts';
 import { cutInString, eachElement, eachMember, smallValue } from '../wire/json-walk.ts';
+import { Runs } from './runs.ts';
 
 /** Kept for the note; a limit smaller than this leaves nothing but the note. */
 const NOTE_BYTES = 200;
 /** A block's kind is read so far; it is shown shorter. */
 const KIND_BYTES = 400;
 const KIND_SHOWN = 60;
+/** So many blocks are looked at; what stands behind them counts as missing. */
+const MAX_BLOCKS = 50_000;
+/** Three members at most divide the others, unless they come again and again. */
+const MAX_RUNS = 3;
 /** `"structuredContent":` and the comma before it. */
 const STRUCTURE_HEAD = Buffer.from(',"structuredContent":');
 const STRUCTURE_ROOM = 24;
@@ -22,7 +27,7 @@ interface Span {
 }
 
 interface Outline {
-  /** Members that are neither content nor structured content, key and value, with their commas. */
+  /** Members that are neither content nor structured content, as they stand, those side by side as one. */
   readonly rest: readonly Buffer[];
   readonly isError: boolean;
   readonly content: Span | undefined;
@@ -36,71 +41,99 @@ interface Outline {
  */
 export function limitSize(result: Buffer, maxBytes: number): Buffer {
   const { rest, isError, content, structured } = outline(result, maxBytes / 4);
-  let left = maxBytes - EMPTY.length - NOTE_BYTES - rest.reduce((sum, { length }) => sum + length, 0);
+  let left = maxBytes - EMPTY.length - NOTE_BYTES - rest.reduce((sum, { length }) => sum + length + 1, 0);
   const isKept = structured !== undefined && structured.end - structured.start + STRUCTURE_ROOM <= left / 2;
   if (isKept) left -= structured.end - structured.start + STRUCTURE_ROOM;
-  const blocks: Buffer[] = [];
-  let misses = 0;
-  const keep = (start: number, end: number): boolean => {
-    const part = fitBlock(result, start, end, left);
-    if (part === undefined) return ++misses > MAX_MISSES;
-    blocks.push(part);
-    left -= part.length + 1;
-    return false;
-  };
-  if (content !== undefined && result[content.start] === OPEN_LIST && !eachElement(result, content.start, keep))
-    throw notJson();
+  const blocks = content === undefined ? [] : fitContent(result, content, left);
   const kept = isKept ? Buffer.concat([STRUCTURE_HEAD, result.subarray(structured.start, structured.end)]) : NOTHING;
   const isLost = structured !== undefined && !isKept;
-  const keptBytes = assemble(rest, blocks, kept, isError).length;
-  blocks.push(note(result.length - keptBytes, result.length, isLost));
+  const keptBytes = assemble(rest, blocks, kept, isError).reduce((sum, { length }) => sum + length, 0);
+  const noted = [...blocks, note(result.length - keptBytes, result.length, isLost)];
   // A declared output schema would be broken without saying why; an error needs no structure.
-  return assemble(rest, blocks, kept, isError || isLost);
+  return Buffer.concat(assemble(rest, noted, kept, isError || isLost));
 }
 
 const NOTHING = Buffer.alloc(0);
 const COMMA = Buffer.from(',');
-const COLON = Buffer.from(':');
 
 const notJson = (): ProxyError => new ProxyError('upstream_protocol', "The server's answer is not JSON.");
 
+const APART = ['content', 'structuredContent', 'isError'];
+
 /** Of a result whose other members are more than `restBytes` only what its receiver needs to read it at all is kept. */
 function outline(result: Buffer, restBytes: number): Outline {
-  const rest: Buffer[] = [];
+  const rest = new Runs(result);
   let bytes = 0;
   let isError = false;
   let [resultType, content, structured]: (Span | undefined)[] = [];
   const isObject = eachMember(result, 0, (key, keyEnd, start, end) => {
-    if (isKey(result, key, keyEnd, 'content')) content = { start, end };
-    else if (isKey(result, key, keyEnd, 'structuredContent')) structured = { start, end };
-    else if (isKey(result, key, keyEnd, 'isError')) isError = result.toString('latin1', start, end) === 'true';
-    else {
+    const name = APART.find((one) => isKey(result, key, keyEnd, one));
+    if (name === undefined) {
       if (isKey(result, key, keyEnd, 'resultType')) resultType = { start, end };
-      if (bytes > restBytes) return;
-      bytes += end - key + 1;
-      rest.push(Buffer.concat([result.subarray(key, keyEnd), COLON, result.subarray(start, end), COMMA]));
+      if (bytes > restBytes || rest.closed > MAX_RUNS) return;
+      bytes += rest.growth(key, end);
+      rest.add(key, end);
+      return;
     }
+    rest.close();
+    if (name === 'content') content = { start, end };
+    else if (name === 'structuredContent') structured = { start, end };
+    else isError = result.toString('latin1', start, end) === 'true';
   });
   if (!isObject) throw notJson();
-  return { rest: bytes > restBytes ? leastOf(result, resultType) : rest, isError, content, structured };
+  const isCrowded = bytes > restBytes || rest.closed > MAX_RUNS;
+  return { rest: isCrowded ? leastOf(result, resultType) : rest.end(), isError, content, structured };
 }
 
 const LONGEST_TYPE = 42;
 
 function leastOf(result: Buffer, type: Span | undefined): readonly Buffer[] {
   if (type === undefined || result[type.start] !== QUOTE || type.end - type.start > LONGEST_TYPE) return [];
-  return [Buffer.from(`"resultType":${result.toString('utf8', type.start, type.end)},`)];
+  return [Buffer.from(`"resultType":${result.toString('utf8', type.start, type.end)}`)];
 }
 
-function assemble(rest: readonly Buffer[], blocks: readonly Buffer[], structured: Buffer, isError: boolean): Buffer {
-  const parts: Buffer[] = [Buffer.from('{'), ...rest];
+/** What of the content goes into `room` bytes: whole blocks as they stand, and what is left of those too large. */
+function fitContent(result: Buffer, content: Span, room: number): readonly Buffer[] {
+  if (result[content.start] !== OPEN_LIST) return [];
+  const blocks = new Runs(result);
+  let left = room;
+  let [seen, misses] = [0, 0];
+  const keep = (start: number, end: number): boolean => {
+    seen++;
+    // Perhaps it fits without the blanks before it.
+    if (blocks.growth(start, end) > left) blocks.close();
+    const bytes = blocks.growth(start, end);
+    if (bytes <= left) {
+      left -= bytes;
+      blocks.add(start, end);
+      return seen >= MAX_BLOCKS;
+    }
+    const part = cutBlock(result, start, end, left);
+    if (part === undefined) return ++misses > MAX_MISSES;
+    left -= part.length + 1;
+    blocks.put(part);
+    return seen >= MAX_BLOCKS;
+  };
+  if (!eachElement(result, content.start, keep)) throw notJson();
+  return blocks.end();
+}
+
+/** The parts of the result, to be put together. */
+function assemble(
+  rest: readonly Buffer[],
+  blocks: readonly Buffer[],
+  structured: Buffer,
+  isError: boolean,
+): readonly Buffer[] {
+  const parts: Buffer[] = [Buffer.from('{')];
+  for (const members of rest) parts.push(members, COMMA);
   parts.push(Buffer.from(`${isError ? '"isError":true,' : ''}"content":[`));
   for (const [nth, block] of blocks.entries()) {
     if (nth > 0) parts.push(COMMA);
     parts.push(block);
   }
   parts.push(Buffer.from(']'), structured, Buffer.from('}'));
-  return Buffer.concat(parts);
+  return parts;
 }
 
 function note(missing: number, original: number, lostStructure: boolean): Buffer {
@@ -115,9 +148,8 @@ const MAX_MISSES = 1_000;
 /** The least that can stand for a block; where less is left nothing of it is looked at. */
 const LEAST_BLOCK = 40;
 
-/** The block, or what of it goes into `room` bytes; undefined when nothing does. */
-function fitBlock(result: Buffer, start: number, end: number, room: number): Buffer | undefined {
-  if (end - start + 1 <= room) return result.subarray(start, end);
+/** What of a block that is too large goes into `room` bytes; undefined when nothing does. */
+function cutBlock(result: Buffer, start: number, end: number, room: number): Buffer | undefined {
   if (room < LEAST_BLOCK || result[start] !== OPEN) return undefined;
   let [text, type, mime]: (number | undefined)[] = [];
   eachMember(result, start, (key, keyEnd, value) => {

@@ -67,6 +67,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/proxy/discover-tools.ts MESSAGE_BYTES',
   /^src\/result\/(?:limit-size|shape)\.ts (?:KIND|MESSAGE|CODE)_BYTES$/,
   'src/result/limit-size.ts LONGEST_TYPE',
+  'src/result/limit-size.ts MAX_RUNS',
   'src/shared/breathe.ts PIECE_BYTES',
   'src/upstream/http-modern.ts CODE_BYTES',
   'src/upstream/line-reader.ts HEAD_BYTES',

@@ -71,6 +71,17 @@ describe('listing', () => {
     expect((await listed(page(many.slice(0, 2_500), 'a'), page(many.slice(0, 2_500)))).names).toHaveLength(5_000);
   });
 
+  it('B085: looks at no tool behind the first that is too many', async () => {
+    const tools = `${'1,'.repeat(2_501)},`;
+    const broken = Reply.from(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools}]}}`)) as Reply;
+    await expect(listed(broken)).rejects.toMatchObject({ message: expect.stringContaining('without a list') });
+    const many = page(
+      Array.from({ length: 2_500 }, (_, n) => tool(n)),
+      'a',
+    );
+    await expect(listed(many, broken)).rejects.toMatchObject({ message: expect.stringContaining('5000 tools') });
+  });
+
   it('asks nothing of a server that offers no tools', async () => {
     const connection = aConnection([page([tool(1)])], 'legacy', { prompts: {} });
     expect(await listAll(connection, NEVER)).toEqual([]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { limitSize as limitBytes } from '../../src/result/limit-size.ts';
 import type { JsonObject } from '../../src/wire/reply.ts';
 
@@ -152,5 +152,34 @@ describe('limitSize', () => {
       expect(sizeOf(cut)).toBeLessThanOrEqual(1_000);
       expect(blocksOf(cut).at(-1)).toMatchObject({ type: 'text' });
     }
+  });
+
+  it('makes no object for each of a million blocks or members, and looks at fifty thousand', () => {
+    const made = vi.spyOn(Buffer.prototype, 'subarray');
+    try {
+      for (const separator of [',', ', \n']) {
+        const text = `{"content":[${Array.from({ length: 1_000_000 }, () => '1').join(separator)}]}`;
+        const cut = JSON.parse(limitBytes(Buffer.from(text), 1_000_000).toString()) as JsonObject;
+        expect(blocksOf(cut)).toHaveLength(50_001);
+        expect(textOf(blocksOf(cut).at(-1))).toMatch(/\d+ of \d+ bytes are missing/);
+      }
+      const content = `"content":["${'x'.repeat(1_000_000)}"]`;
+      for (const member of ['"":1', '"isError":false,"":1']) {
+        const rest = Array.from({ length: 40_000 }, () => member).join(',');
+        const cut = JSON.parse(limitBytes(Buffer.from(`{${rest},${content}}`), 1_000_000).toString()) as JsonObject;
+        expect(blocksOf(cut)).toHaveLength(1);
+      }
+      expect(made.mock.calls.length).toBeLessThan(200);
+    } finally {
+      made.mockRestore();
+    }
+  });
+
+  it('keeps whole blocks as they stand, before and behind what is left out', () => {
+    const [a, b, c] = ['"a"', '{"b": [1, 2]}', 'null'];
+    const text = `{ "x" : 1 , "y":[2] , "content" : [ ${a} , ${b},"${'x'.repeat(5_000)}", ${c} ,${a}] , "z":3 }`;
+    const cut = JSON.parse(limitBytes(Buffer.from(text), 1_000).toString()) as JsonObject;
+    expect(cut).toMatchObject({ x: 1, y: [2], z: 3 });
+    expect(blocksOf(cut).slice(0, -1)).toEqual(['a', { b: [1, 2] }, null, 'a']);
   });
 });
