@@ -18,10 +18,13 @@ const CODINGS = {
   br: createBrotliDecompress,
 } as const;
 
-/** `onChunk` may throw to refuse more; `onEnd` gets that, or undefined at a clean end. */
+/**
+ * `onChunk` may throw to refuse more; `onEnd` gets that, or undefined at a clean end. A promise of it holds the rest
+ * back, packed, until it resolves: what is kept in between is one chunk of each kind, however much it would become.
+ */
 export function openDecoder(
   coding: string,
-  onChunk: (chunk: Buffer) => void,
+  onChunk: (chunk: Buffer) => Promise<void> | undefined,
   onEnd: (error: Error | undefined) => void,
 ): Decoder {
   if (!Object.hasOwn(CODINGS, coding))
@@ -32,11 +35,23 @@ export function openDecoder(
   const stream = CODINGS[coding as keyof typeof CODINGS]();
   stream.on('data', (chunk: Buffer) => {
     try {
-      onChunk(chunk);
+      const slow = onChunk(chunk);
+      if (slow === undefined) return;
+      stream.pause();
+      void slow.then(() => stream.resume());
     } catch (error) {
       stream.destroy(error as Error);
     }
   });
+  let onRoom: (() => void) | undefined;
+  const tellRoom = (): void => {
+    const ready = onRoom;
+    onRoom = undefined;
+    ready?.();
+  };
+  stream.on('drain', tellRoom);
+  // Whoever waited for room may send the rest to nobody, so that its socket gets free.
+  stream.once('close', tellRoom);
   stream.once('end', () => onEnd(undefined));
   stream.once('error', (error) => {
     onEnd(
@@ -48,7 +63,7 @@ export function openDecoder(
   return {
     write(chunk, onReady) {
       if (stream.destroyed || stream.write(chunk)) return true;
-      stream.once('drain', onReady);
+      onRoom = onReady;
       return false;
     },
     end: () => void stream.end(),

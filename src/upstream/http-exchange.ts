@@ -165,7 +165,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#decoder === undefined) return this.#take(chunk);
+    if (this.#decoder === undefined) {
+      const slow = this.#take(chunk);
+      if (slow === undefined) return true;
+      void slow.then(() => this.#resume?.());
+      return false;
+    }
     this.#packedBytes += chunk.length;
     // Packed bytes may unpack to nothing for ever.
     if (this.#packedBytes > MAX_BODY_BYTES) throw this.#tooLarge();
@@ -192,18 +197,16 @@ class Exchange implements Dispatcher.DispatchHandler {
       );
   }
 
-  #take(chunk: Buffer): boolean {
+  /** A promise says: no more until it resolves. */
+  #take(chunk: Buffer): Promise<void> | undefined {
     const reader = this.#answer?.reader;
-    if (reader === undefined) return this.#collect(chunk);
-    if (this.#settled) return true;
+    if (reader === undefined) this.#collect(chunk);
+    if (reader === undefined || this.#settled) return undefined;
     reader.push(chunk);
-    const slow = this.#request.onBatch?.() ?? this.#pace?.rest(reader.blocks);
-    if (slow === undefined) return true;
-    void slow.then(() => this.#resume?.());
-    return false;
+    return this.#request.onBatch?.() ?? this.#pace?.rest(reader.blocks);
   }
 
-  #collect(chunk: Buffer): boolean {
+  #collect(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#whole !== undefined) chunk.copy(this.#whole, this.#bytes - chunk.length);
     else if (this.#bytes <= this.#limit) this.#pile.add(chunk);
@@ -211,7 +214,6 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#end(undefined);
       this.#stop?.();
     } else throw this.#tooLarge();
-    return true;
   }
 
   #tooLarge(): ProxyError {
@@ -250,12 +252,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     if (this.#settled) return;
     this.#settle();
-    this.#decoder?.close();
     this.#reject(error);
   }
 
   #settle(): void {
     this.#settled = true;
+    // What comes behind the answer is not even unpacked.
+    this.#decoder?.close();
     this.#request.signal?.removeEventListener('abort', this.abort);
   }
 }

@@ -10,6 +10,7 @@ import type { EgressPolicy } from './egress/policy.ts';
 import { nextHop } from './egress/redirects.ts';
 import { replyOf } from './http-errors.ts';
 import { MAX_BODY_BYTES } from './http-exchange.ts';
+import { Pace } from './pace.ts';
 
 export interface SseEars {
   message(message: Buffer): void;
@@ -38,7 +39,7 @@ export function createSseFetch(door: SseDoor, url: URL, ears: SseEars): FetchLik
       requireOrigin(url, target);
       const response = await send(door, target, init);
       if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, door.clock.now(), door.echo);
-      return isPost ? response : tapped(response, url, ears);
+      return isPost ? response : tapped(response, url, ears, new Pace(door.clock));
     } catch (error) {
       // The SDK would report this as text only.
       if (error instanceof ProxyError && !isPost) ears.ended(error);
@@ -47,8 +48,19 @@ export function createSseFetch(door: SseDoor, url: URL, ears: SseEars): FetchLik
   };
 }
 
-function requireOrigin(own: URL, target: string | URL, base?: string | URL): void {
-  if (own.origin !== new URL(target, base).origin)
+/** fetch would undo it, and what it had unpacked so far nobody could count. */
+function requirePlain({ headers, body }: Response): void {
+  const coding = headers.get('content-encoding') ?? 'identity';
+  if (coding.trim().toLowerCase() === 'identity') return;
+  void body?.cancel().catch(() => undefined);
+  throw new ProxyError(
+    'upstream_protocol',
+    'The server sent its event stream in a content coding that was not asked for.',
+  );
+}
+
+function requireOrigin(own: URL, target: string | URL): void {
+  if (own.origin !== new URL(target).origin)
     throw new ProxyError('upstream_protocol', 'The server sent us to another origin, which is not followed.');
 }
 
@@ -116,14 +128,15 @@ function refuse({ status, headers, body }: Response, isPost: boolean, now: numbe
 }
 
 /** Messages go to us, and only the rest (the `endpoint` event) to the transport. */
-function tapped(response: Response, url: URL, ears: SseEars): Response {
+function tapped(response: Response, url: URL, ears: SseEars, pace: Pace): Response {
+  requirePlain(response);
   let forward: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (controller) => void (forward = controller) });
   const reader = new SseReader(MAX_BODY_BYTES, (event) => {
     if (event.type === undefined || event.type === 'message') ears.message(oneLine(event));
     else if (event.type === 'endpoint') forward.enqueue(endpoint(event, url));
   });
-  void listen(response.body, reader, ears).then((error) => {
+  void listen(response.body, reader, ears, pace).then((error) => {
     ears.ended(error);
     forward.close();
   });
@@ -131,12 +144,19 @@ function tapped(response: Response, url: URL, ears: SseEars): Response {
 }
 
 /** Reads to the end, which is never welcome. A chunk that cannot be taken ends it too, and cancels the rest. */
-async function listen(body: AsyncIterable<Uint8Array> | null, reader: SseReader, ears: SseEars): Promise<ProxyError> {
+async function listen(
+  body: AsyncIterable<Uint8Array> | null,
+  reader: SseReader,
+  ears: SseEars,
+  pace: Pace,
+): Promise<ProxyError> {
   try {
     if (body !== null) {
       for await (const chunk of body) {
         reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
         ears.flush();
+        const rest = pace.rest(reader.blocks);
+        if (rest !== undefined) await rest;
       }
     }
     return new ProxyError('upstream_unavailable', 'The server closed the event stream; the call may have run.');
@@ -151,9 +171,12 @@ async function listen(body: AsyncIterable<Uint8Array> | null, reader: SseReader,
 /** A line break in JSON is only space, and further on a message is one line. */
 const oneLine = ({ data }: SseEvent): Buffer => Buffer.from(data.replaceAll('\n', ' '), 'latin1');
 
+/** As a URL is written, in one line: what the server wrote would be read once more, with all that may hide in it. */
 function endpoint({ data }: SseEvent, url: URL): Uint8Array {
-  if (!URL.canParse(data, url.href))
+  const text = Buffer.from(data, 'latin1').toString();
+  if (!URL.canParse(text, url.href))
     throw new ProxyError('upstream_protocol', 'The server named an endpoint that is no URL.');
-  requireOrigin(url, data, url);
-  return Buffer.from(`event: endpoint\ndata: ${data}\n\n`, 'latin1');
+  const { href } = new URL(text, url);
+  requireOrigin(url, href);
+  return Buffer.from(`event: endpoint\ndata: ${href}\n\n`, 'latin1');
 }

@@ -51,6 +51,8 @@ function withHeaders(fetch: FetchLike, own: ReadonlyMap<string, string>): FetchL
   return (url, init) => {
     const headers = new Headers(init?.headers);
     for (const [name, value] of own) headers.set(name, value);
+    // Left out, fetch would ask for every coding it knows.
+    headers.set('accept-encoding', 'identity');
     return fetch(url, { ...init, headers });
   };
 }

@@ -1,7 +1,7 @@
 // Dials to servers of the 2024-11-05 transport, closed again when the test that opened them is over.
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Connection, Dial } from '../../src/connection/connection.ts';
-import { systemClock } from '../../src/shared/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { createDoorFetch } from '../../src/upstream/egress/door-fetch.ts';
 import { createSseDial } from '../../src/upstream/sse-link.ts';
@@ -28,11 +28,11 @@ export class OldSseBench {
     return server;
   }
 
-  dial(): Dial {
+  dial(clock: Clock = systemClock): Dial {
     const dispatcher = openTestDoor({ clock: systemClock, socketsPerOrigin: null });
     this.later(() => dispatcher.destroy());
     return createSseDial({
-      clock: systemClock,
+      clock,
       logger: aLog('silent').logger,
       client,
       policy: loopbackPolicy,

@@ -1,5 +1,7 @@
-import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Readable } from 'node:stream';
+import { brotliCompressSync, createGunzip, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { within } from '../support/within.ts';
 import { ExchangeBench, JSON_TYPE, MIB, RESULT, refusal, STREAM } from './an-exchange.ts';
 
 let bench: ExchangeBench;
@@ -125,6 +127,79 @@ describe('a coding that nobody asked for', () => {
       code: 'upstream_protocol',
       message: expect.stringContaining('event'),
     });
+  });
+});
+
+describe('an event stream in a coding', () => {
+  const packed = (event: string, times: number): Buffer => gzipSync(event.repeat(times));
+  const serving = (body: Buffer): Promise<string> =>
+    bench.serve((_req, res) => res.writeHead(200, { ...STREAM, 'content-encoding': 'gzip' }).end(body));
+  const untilStill = (count: () => number): Promise<void> =>
+    within(
+      (async () => {
+        for (let before = -1; before !== count(); ) {
+          before = count();
+          for (let n = 0; n < 100; n++) await new Promise(setImmediate);
+        }
+      })(),
+      'nothing more to come',
+    );
+
+  it('B297: is not unpacked further for an agent that does not read, and goes on when it does', async () => {
+    const origin = await serving(packed('data: 0123456789012345678901234567890\n\n', 100_000));
+    let [heard, batches] = [0, 0];
+    let catchUp: () => void = () => undefined;
+    const answer = bench.ask(origin, {
+      onEvent: () => (heard++, false),
+      onBatch: () => {
+        batches++;
+        bench.seen.changed();
+        return heard > 20_000 ? undefined : new Promise((resolve) => (catchUp = resolve));
+      },
+    });
+    await bench.seen.until(() => batches === 1, 'a first batch');
+    await untilStill(() => heard);
+    expect(batches).toBe(1);
+    expect(heard).toBeLessThan(5_000);
+    while (heard <= 20_000) {
+      const before = batches;
+      catchUp();
+      await bench.seen.until(() => batches > before, 'another batch');
+    }
+    const pacing = setInterval(() => bench.clock.advance(100), 1);
+    await answer.finally(() => clearInterval(pacing));
+    expect(heard).toBe(100_000);
+  });
+
+  it('keeps the pace of every stream', async () => {
+    const origin = await serving(packed('data: 0\n\n', 100_000));
+    const controller = new AbortController();
+    let heard = 0;
+    const answer = bench.ask(origin, {
+      signal: controller.signal,
+      onEvent: () => (heard++, bench.seen.changed(), false),
+    });
+    answer.catch(() => undefined);
+    await bench.seen.until(() => heard > 2_000, 'the first events');
+    await untilStill(() => heard);
+    expect(heard).toBeLessThan(6_000);
+    const paced = heard;
+    bench.clock.advance(100);
+    await bench.seen.until(() => heard > paced, 'more events');
+    controller.abort(new Error('enough'));
+    await expect(answer).rejects.toThrow('enough');
+    await bench.seen.until(() => bench.seen.closed === 1, 'the socket to be closed');
+  });
+
+  it('is unpacked no further behind its answer', async () => {
+    const read = vi.spyOn(Readable.prototype, 'read');
+    const bomb = gzipSync(Buffer.concat([Buffer.from('data: 0\n\n'), Buffer.alloc(30 * MIB, ' ')]));
+    const origin = await serving(bomb);
+    await bench.ask(origin, { onEvent: () => true });
+    const unpacking = read.mock.contexts.filter((one) => (one as Readable).constructor === createGunzip().constructor);
+    read.mockRestore();
+    expect(unpacking.length).toBeGreaterThan(0);
+    expect(unpacking.filter((one) => !(one as Readable).destroyed)).toHaveLength(0);
   });
 });
 

@@ -1,6 +1,9 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../support/fake-clock.ts';
 import { anSseServer, OldSseBench } from '../support/old-sse-dial.ts';
 import { call, credentialOf, never, none, secretSpec, textOf } from '../support/stdio/a-stdio-server.ts';
+import { Watched } from '../support/upstreams/watched.ts';
 import { within } from '../support/within.ts';
 
 const bench = new OldSseBench();
@@ -90,6 +93,15 @@ describe('the origin of an HTTP+SSE server', () => {
     expect(other.requests).toEqual([]);
   });
 
+  it('is where messages go, however the endpoint is written', async () => {
+    const paths: (string | undefined)[] = [];
+    const endpoint = '/message?a=b c\ndata: &x=é\ndata: ';
+    const server = await bench.served({ endpoint });
+    await bench.dialed(server.url);
+    for (const { method, url } of server.requests) if (method === 'POST') paths.push(url);
+    expect(new Set(paths)).toEqual(new Set(['/message?a=b%20c&x=%C3%A9']));
+  });
+
   it('may be kept by a redirect of the stream', async () => {
     const server = await bench.served({
       onGet: (req, res) => req.url === '/sse' && (res.writeHead(307, { location: '/sse/' }).end(), true),
@@ -97,3 +109,57 @@ describe('the origin of an HTTP+SSE server', () => {
     expect((await bench.dialed(server.url)).era).toBe('legacy');
   });
 });
+
+describe('the event stream of HTTP+SSE', () => {
+  it('is asked for without any coding, as all else, and refused in one', async () => {
+    const server = await bench.served();
+    await bench.dialed(server.url);
+    expect(server.requests.length).toBeGreaterThanOrEqual(2);
+    for (const { headers } of server.requests) expect(headers['accept-encoding']).toBe('identity');
+    const packing = await bench.served({
+      onGet: (_, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+        res.write(gzipSync('event: endpoint\ndata: /message\n\n'));
+        return true;
+      },
+    });
+    await expect(within(bench.dial()(anSseServer(packing.url), none, never()), 'the dial')).rejects.toMatchObject({
+      code: 'upstream_protocol',
+      message: expect.stringContaining('coding') as string,
+    });
+    expect(packing.messages).toEqual([]);
+  });
+
+  it('is read no faster than any other', async () => {
+    const clock = new FakeClock();
+    const notice = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
+    const server = await bench.served({ onMessage: (_, session) => session.write(notice.repeat(30_000)) });
+    const connection = await within(bench.dial(clock)(anSseServer(server.url), none, never()), 'the dial');
+    bench.later(() => connection.close());
+    const heard = new Heard();
+    connection.listen?.(() => heard.one());
+    void call(connection, 'any').catch(() => undefined);
+    await heard.until(() => heard.events > 2_000, 'the first events');
+    await heard.untilStill();
+    const paced = heard.events;
+    expect(paced).toBeLessThan(4_000);
+    clock.advance(100);
+    await heard.until(() => heard.events > paced, 'more events');
+  });
+});
+
+class Heard extends Watched {
+  events = 0;
+
+  one(): void {
+    this.events++;
+    this.changed();
+  }
+
+  async untilStill(): Promise<void> {
+    for (let before = -1; before !== this.events; ) {
+      before = this.events;
+      for (let n = 0; n < 100; n++) await new Promise(setImmediate);
+    }
+  }
+}
