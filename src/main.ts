@@ -10,6 +10,7 @@ import { type Config, ConfigError, parseConfig } from './config.ts';
 import { openKeyFile } from './credential/key-file.ts';
 import type { KeyProvider } from './credential/key-provider.ts';
 import { createStaticKeyProvider } from './credential/local-keys.ts';
+import { databaseTrouble } from './database-trouble.ts';
 import {
   DEFAULT_TENANT,
   ensureTenant,
@@ -60,10 +61,7 @@ async function prepare(
     // Of the embedded database the one user is the owner, and nobody else reaches it.
     if (!isEmbedded) await withDatabase(databaseUrl, logger, (database) => warnOfStrongLogin(database, logger));
   } catch (error) {
-    throw new StartError(
-      `The database cannot be used: ${error instanceof Error ? error.message : 'unknown error'}. See DATABASE_URL.`,
-      { cause: error },
-    );
+    throw new StartError(`The database cannot be used: ${databaseTrouble(error)}. See DATABASE_URL.`, { cause: error });
   }
   const masterKeys = await openMasterKeys(config, life, logger);
   const adminKey = config.admin.key ?? (await keepAdminKey(dataDir)).secret;

@@ -1,5 +1,6 @@
 // The role that the service works as: it owns nothing, and no policy is waived for it. Whoever migrates makes it.
 import pg from 'pg';
+import { OwnError } from '../shared/errors.ts';
 
 export const APP_ROLE = 'keybearer_app';
 
@@ -24,7 +25,7 @@ export async function ensureAppRole(client: pg.Client): Promise<void> {
     // Another database of this server may be migrated at the same time, and the roles are the same ones.
     if (await isMember(client)) return;
     if (!(error instanceof pg.DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw new Error(await whatToRun(client), { cause: error });
+    throw new OwnError(await whatToRun(client), { cause: error });
   }
 }
 

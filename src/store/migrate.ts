@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
+import { OwnError } from '../shared/errors.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { APP_ROLE, ensureAppRole, whatToRun } from './app-role.ts';
 
@@ -49,13 +50,13 @@ async function requireSteps(client: pg.Client, directory: string): Promise<void>
   try {
     await client.query(`SET ROLE ${APP_ROLE}`);
   } catch (error) {
-    throw new Error(await whatToRun(client), { cause: error });
+    throw new OwnError(await whatToRun(client), { cause: error });
   }
   const { rows } = await client.query<{ name: string }>(`SELECT name FROM ${STEPS}`);
   const done = new Set(rows.map(({ name }) => `${name}.sql`));
   const missing = (await readdir(directory)).filter((file) => file.endsWith('.sql') && !done.has(file));
   if (missing.length === 0) return;
-  throw new Error(
+  throw new OwnError(
     `it lacks ${missing.sort().join(', ')}, and this user may not change its tables. Run "keybearer migrate" with the owner's DATABASE_URL`,
   );
 }

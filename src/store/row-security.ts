@@ -1,5 +1,6 @@
 // Looks, before anything is served, whether the database keeps tenants apart from us too: a role or a table that
 // is not bound by its policies would make every one of our mistakes everybody's (T21).
+import { OwnError } from '../shared/errors.ts';
 import type { Database } from './database.ts';
 import { policyFault } from './policies.ts';
 import type { Queryable } from './session.ts';
@@ -31,7 +32,7 @@ export async function requireRowSecurity(database: Database): Promise<void> {
       (await tableFault(catalogue)) ??
       (await policyFault(catalogue)) ??
       (await wayRoundFault(catalogue));
-    if (fault !== undefined) throw new Error(`${fault} (${MANUAL})`);
+    if (fault !== undefined) throw new OwnError(`${fault} (${MANUAL})`);
   });
 }
 

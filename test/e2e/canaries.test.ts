@@ -4,14 +4,18 @@
 // Where one may be seen, each by nobody else: the link in the answer to its own agent; `state` in the address that its
 // person's browser is sent to; the code in that browser's way back; cookie and `csrf` in that browser; the agent key in
 // the one answer to whoever made it.
+import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { createStaticKeyProvider } from '../../src/credential/local-keys.ts';
 import { ERAS, useScene } from '../support/scene.ts';
 import { Browser } from '../support/sign-in/browser-jar.ts';
 import { linkFrom, signInWorld, withOauth } from '../support/sign-in/sign-in-scene.ts';
 import { foundIn } from '../support/written-forms.ts';
 import { agree, answerOf } from './pages-walk.ts';
 
-const scene = useScene();
+/** Like a real one, and known to the test. */
+const MASTER_KEY = randomBytes(32).toString('base64');
+const scene = useScene({ masterKeys: createStaticKeyProvider([MASTER_KEY]) });
 
 async function dump(): Promise<string> {
   const tables = await scene.app.sql(
@@ -65,7 +69,13 @@ it.each(ERAS)('no secret of a sign-in at a %s server is where it does not belong
       ),
     );
 
+  const csrf = browser.page.forms.map(({ fields }) => new Map(fields).get('csrf')).find((value) => value !== undefined);
+  const cookie = browser.cookies.header(new URL(link), { sameSite: true, method: 'GET' });
   const secrets = {
+    master: MASTER_KEY,
+    cookie: String(cookie?.split('; ')[0]?.split('=')[1]),
+    csrf: String(csrf),
+    databasePassword: new URL(scene.app.databaseUrl).password,
     admin: scene.app.adminKey,
     agent: tenant.key,
     clientSecret,
@@ -83,6 +93,6 @@ it.each(ERAS)('no secret of a sign-in at a %s server is where it does not belong
   expect(foundIn(scene.app.lines.join(''), secrets), 'log').toEqual([]);
   expect(foundIn(await dump(), secrets), 'rows').toEqual([]);
   expect(foundIn(texts.join('\n'), secrets), 'answers').toEqual([]);
-  const { ticket: _, ...elsewhere } = secrets;
+  const { ticket: _, csrf: __, ...elsewhere } = secrets;
   expect(foundIn(pages.map(({ text }) => text).join('\n'), elsewhere), 'pages').toEqual([]);
 });
