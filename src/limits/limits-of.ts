@@ -27,7 +27,8 @@ export interface LimitsMemoryDeps<Tenant> {
   readonly logger: Logger;
 }
 
-const MAX_TENANTS = 10_000;
+/** More than have callers in the memory of a node: who drops out has the defaults until it is read again. */
+const MAX_TENANTS = 100_000;
 
 export function createLimitsMemory<Tenant extends LimitedTenant>({
   findTenant,
@@ -63,10 +64,20 @@ export function createLimitsMemory<Tenant extends LimitedTenant>({
     }
   };
 
+  const wanted = new Set<TenantId>();
+  let aside = Promise.resolve();
+  /** For whoever dropped out: soon, once, and after those who wait already. */
+  const readAside = (id: TenantId): TenantLimits => {
+    if (wanted.has(id)) return defaults;
+    wanted.add(id);
+    aside = aside.then(() => readAgain([id])).finally(() => wanted.delete(id));
+    return defaults;
+  };
+
   const unsubscribe = changes.subscribe((change) => {
     if (change.kind === 'tenants' && known.has(change.tenantId)) void readAgain([change.tenantId]);
     if (change.kind === 'resync') void readAgain([...known.keys()]);
   });
 
-  return { of: (tenantId) => known.get(tenantId) ?? defaults, find, close: unsubscribe };
+  return { of: (tenantId) => known.get(tenantId) ?? readAside(tenantId), find, close: unsubscribe };
 }

@@ -2,7 +2,7 @@
 // Whatever comes from a server goes through here before anything else reads it, so that nobody further in
 // (agent, catalog, log, page) can pass a key on (T12, T23).
 import { ProxyError } from '../shared/errors.ts';
-import { createMask, SHORTEST_ECHO_LENGTH } from '../shared/mask.ts';
+import { createMask, MASK, SHORTEST_ECHO_LENGTH } from '../shared/mask.ts';
 import type { Secret } from '../shared/secret.ts';
 import { formsOf, inJson, quotedForms } from '../shared/secret-forms.ts';
 import { mapStrings } from '../wire/json-strings.ts';
@@ -12,6 +12,7 @@ import { Needles } from '../wire/needles.ts';
 const SOUGHT_LENGTH = 48;
 /** A server that repeats its key on purpose could otherwise have megabytes read letter by letter. */
 const MAX_MASKED_BYTES = 1024 * 1024;
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const NO_NEEDLES = new Needles([]);
 
 export class Echo {
@@ -46,14 +47,17 @@ export class Echo {
     return this.#needles.areInText(value) ? this.#mask(value) : value;
   }
 
-  /** Inside of texts only, so that the message stays JSON and its numbers stay what they are. */
+  /** Inside of texts, so that the message stays JSON; a number that holds a key of digits becomes a text. */
   #masked(text: string): string {
     if (/^\s*[[{]/.test(text)) {
       try {
         const masked = mapStrings(text, this.#mask);
+        if (!this.#needles.areIn(Buffer.from(masked))) return masked;
         // What is still found is a number, if this is JSON at all.
-        if (this.#needles.areIn(Buffer.from(masked))) JSON.parse(masked);
-        return masked;
+        JSON.parse(masked);
+        return masked.replace(TEXT_OR_NUMBER, (token) =>
+          token.startsWith('"') || this.#mask(token) === token ? token : JSON.stringify(MASK),
+        );
       } catch {
         // Nobody can read it, and nobody shall find the key in it.
       }

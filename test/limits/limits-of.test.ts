@@ -63,6 +63,15 @@ describe('the memory of limits', () => {
     expect(memory.of(ACME).maxConnections).toBe(5);
   });
 
+  it('reads whom it does not know aside, once however many ask', async () => {
+    const { memory, reads, write } = aBench();
+    write(5);
+    for (let n = 0; n < 10; n++) expect(memory.of(ACME)).toEqual(someLimits());
+    await settled();
+    expect(memory.of(ACME).maxConnections).toBe(5);
+    expect(reads).toEqual([ACME]);
+  });
+
   it('reads again what changed, and everything after a resync', async () => {
     const { changes, memory, reads, write } = aBench();
     write(5);
