@@ -1,6 +1,5 @@
 // Who may use the admin API: the operator, or an admin of one tenant. Bearer keys only, never cookies (T25).
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { TenantId } from '../shared/id.ts';
 import type { AdminDeps } from './ports.ts';
 
@@ -19,7 +18,7 @@ type AdmitDeps = Pick<AdminDeps, 'adminKey' | 'findAgentKey' | 'strangers'>;
 export function createAdmit({ adminKey, findAgentKey, strangers }: AdmitDeps) {
   const operatorHash = sha256(adminKey.reveal());
   /** Hashes of keys that were good when they were last looked up: they are looked up each time, but not counted. */
-  const good = new LRUCache<string, true>({ max: MAX_GOOD_KEYS });
+  const good = new Set<string>();
 
   const look = async (key: string): Promise<Admin | undefined> => {
     const agentKey = await findAgentKey(key);
@@ -43,8 +42,11 @@ export function createAdmit({ adminKey, findAgentKey, strangers }: AdmitDeps) {
     try {
       const admin = await look(key);
       isRefused = admin === undefined;
-      if (isRefused) good.delete(name);
-      else good.set(name, true);
+      good.delete(name);
+      if (!isRefused) good.add(name);
+      // The one used longest ago.
+      const [oldest] = good;
+      if (oldest !== undefined && good.size > MAX_GOOD_KEYS) good.delete(oldest);
       return admin;
     } finally {
       // Also when it could not be judged.

@@ -1,12 +1,13 @@
 // Who shares an address with a flood of strangers still gets in with a key that was good before.
 import { describe, expect, it } from 'vitest';
 import { createAdmit } from '../../src/admin/admit.ts';
-import type { AgentKey } from '../../src/identity/agent-key.ts';
 import { createStrangers } from '../../src/limits/strangers.ts';
 import { createLogger } from '../../src/shared/logger.ts';
 import { Secret } from '../../src/shared/secret.ts';
 import { aTenantId } from '../credential/in-memory.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+
+type FoundKey = Awaited<ReturnType<Parameters<typeof createAdmit>[0]['findAgentKey']>>;
 
 const ACME = aTenantId('acme');
 const from = (): string => '192.0.2.1';
@@ -18,7 +19,7 @@ function aBench() {
     strangers: createStrangers(new FakeClock(), createLogger('silent')),
     findAgentKey: async (text) => {
       if (bench.isAway) throw new Error('away');
-      return bench.good.has(text) ? ({ tenantId: ACME, scopes: [`admin:${ACME}`] } as unknown as AgentKey) : undefined;
+      return bench.good.has(text) ? ({ tenantId: ACME, scopes: [`admin:${ACME}`] } as unknown as FoundKey) : undefined;
     },
   });
   const ask = (key: string) => admit(`Bearer ${key}`, from);
