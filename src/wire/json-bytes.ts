@@ -124,9 +124,9 @@ const LONG_ESCAPE = 6;
 const SHORT_ESCAPE = 2;
 /** As RFC 8259 §7 writes them. */
 const SHORT_ESCAPES: ReadonlyMap<number | undefined, number> = new Map(
-  [...'"\\/']
-    .map((sign) => [sign.charCodeAt(0), sign.charCodeAt(0)] as const)
-    .concat([...'bfnrt'].map((sign, nth) => [sign.charCodeAt(0), '\b\f\n\r\t'.charCodeAt(nth)] as const)),
+  Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
+    ([sign, meant]) => [sign.charCodeAt(0), meant.charCodeAt(0)] as const,
+  ),
 );
 
 /** The unit that the escape at `at` stands for; NaN for what is none. */

@@ -15,7 +15,7 @@ it('closes when a message breaks what reads it, and throws nothing at whoever br
     params: {},
     signal: new AbortController().signal,
     hearing: undefined,
-  } as never);
+  });
   echo.message = () => {
     throw new RangeError('a mistake');
   };
