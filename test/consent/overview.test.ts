@@ -274,6 +274,7 @@ describe('a browser session', () => {
       },
       body: JSON.stringify({ flow, principal: 'alice' }),
     });
-    expect(response.status).toBe(401);
+    // As for a flow that never was: whose it is is not told.
+    expect(response.status).toBe(404);
   });
 });

@@ -110,7 +110,7 @@ describe('every route', () => {
       await broken.jar().open(await broken.link()),
     ];
     expect(answers.map(({ status }) => status)).toEqual([
-      303, 303, 200, 200, 200, 404, 400, 400, 400, 403, 403, 403, 404, 400, 413, 500,
+      303, 303, 200, 200, 200, 404, 400, 400, 400, 403, 403, 403, 401, 400, 413, 500,
     ]);
     for (const { headers, text } of answers) {
       expect(headers.get('content-security-policy')).toBe(
