@@ -30,6 +30,9 @@ export async function prepare({ directory, fixture, pemPath }) {
     DATABASE_URL: postgres.url,
     KEYBEARER_MASTER_KEY: masterKey,
     KEYBEARER_ADMIN_KEY: randomBytes(24).toString('base64url'),
+    // The bench's servers are on this machine.
+    KEYBEARER_EGRESS_ALLOW: '127.0.0.1',
+    KEYBEARER_EGRESS_ALLOW_HTTP: 'true',
     LOG_LEVEL: 'silent',
   };
   return { env, stop: () => postgres.stop() };
