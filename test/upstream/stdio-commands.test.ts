@@ -1,5 +1,5 @@
 // Which program a command means, and as whom it runs.
-import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,11 +74,25 @@ describe('arguments', () => {
 
 // Only root may start a program as somebody else.
 describe.runIf(process.getuid?.() === 0)('a proxy that runs as root', () => {
+  // The other user may not get to where this Node and this checkout lie.
+  beforeAll(async () => {
+    await chmod(folder, 0o755);
+    await copyFile(process.execPath, inFolder('node'));
+    await chmod(inFolder('node'), 0o755);
+    await copyFile(new URL('../support/stdio/server.mjs', import.meta.url), inFolder('server.mjs'));
+    await chmod(inFolder('server.mjs'), 0o644);
+  });
+
   const start = async (runAs: StdioDialDeps['runAs']) => {
     const log = aLog();
     const parentEnv = { PATH: process.env['PATH'] };
     const dial = createStdioDial({ clock: systemClock, logger: log.logger, client, parentEnv, runAs });
-    const transport = { ...stdioTransport('server.mjs'), cwd: '/' };
+    const transport = {
+      ...stdioTransport('server.mjs'),
+      command: inFolder('node'),
+      args: [inFolder('server.mjs')],
+      cwd: '/',
+    };
     const connections = [await dial(aServer(transport), none, never()), await dial(aServer(transport), none, never())];
     const user = JSON.parse(textOf(await call(connections[0] as (typeof connections)[0], 'user'))) as unknown;
     await Promise.all(connections.map((connection) => connection.close()));
