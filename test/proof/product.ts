@@ -42,19 +42,42 @@ export class Product {
     return /\bkb_[\w-]+/.exec(this.text)?.[0];
   }
 
+  /** What the probe says; only of a product that was started with one. */
+  probe(wish: 'begin' | 'read'): Promise<Lag> {
+    const said = once(this.#child, 'message').then(([lag]) => lag as Lag);
+    this.#child.send(wish);
+    return within(said, 'the probe', START_MS);
+  }
+
   end(signal: 'SIGTERM' | 'SIGKILL'): ReturnType<() => Product['exit']> {
     this.#child.kill(signal);
     return within(this.#exit, `the product to end by ${signal}`, STOP_MS);
   }
 }
 
+/** What of the event loop and the memory of the product, since the probe was told to begin. */
+export interface Lag {
+  /** Longest stand of the event loop, without the time in which the machine gave the product no core. */
+  readonly ownMs: number;
+  /** The same with that time, as `monitorEventLoopDelay` has it. */
+  readonly maxMs: number;
+  readonly peakRss: number;
+  readonly rss: number;
+}
+
+const PROBE = ['--expose-gc', '--import', inRoot('test/support/lag-probe.mjs')];
+
 /** Resolves when it says that it is ready. */
-export async function startProduct(environment: Readonly<Record<string, string>>): Promise<Product> {
+export async function startProduct(
+  environment: Readonly<Record<string, string>>,
+  options: { readonly probed?: boolean } = {},
+): Promise<Product> {
   const { PATH = '', HOME = '/' } = process.env;
-  const child = spawn(process.execPath, ['dist/main.js'], {
+  const isProbed = options.probed === true;
+  const child = spawn(process.execPath, [...(isProbed ? PROBE : []), 'dist/main.js'], {
     cwd: ROOT,
     env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'warn', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(isProbed ? (['ipc'] as const) : [])],
   });
   const exit = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => ({
     code: typeof code === 'number' ? code : null,
@@ -67,8 +90,8 @@ export async function startProduct(environment: Readonly<Record<string, string>>
       const url = /Keybearer is ready at (http:\/\/[^\s/]+)\/mcp\n(?:[\s\S]*\n)?\n/.exec(text)?.[1];
       if (url !== undefined) resolve(url);
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
     void exit.then(({ code }) => reject(new Error(`The product ended with ${String(code)}: ${text}`)));
   });
   try {
