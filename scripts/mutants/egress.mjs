@@ -155,7 +155,11 @@ export const EGRESS = [
     name: 'where a redirect leads is not checked',
     edits: [
       [REDIRECTS, '  if (/^[a-z][a-z0-9+.-]*:/i.test(location)) checkUrl(location, policy);\n', ''],
-      [REDIRECTS, '  checkUrl(target.href, policy);\n', ''],
+      [
+        REDIRECTS,
+        'const checked = checkUrl(target.href, policy);',
+        'const checked = {} as { isNamed?: true; needsRange?: true; address?: undefined };',
+      ],
       [
         CHECK,
         "else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));",
