@@ -1,7 +1,6 @@
 // Seals a tenant's rows anew under its current key: page by page, each row over what was read of it and nothing else.
 // A row that cannot be opened is left as it is, counted, and holds up no other.
 import { resealDefinition } from '../catalog/sealed-definition.ts';
-import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
@@ -27,7 +26,6 @@ export interface Resealed {
 export interface ResealDeps {
   readonly rows: SealedRowsStore;
   readonly vault: Pick<Vault, 'reseal'>;
-  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -35,7 +33,7 @@ const ROWS_AT_ONCE = 50;
 
 /** `signal` ends it between two rows. Rejects when the database or the keeper of the master keys is away. */
 export async function resealTenant(
-  { rows, vault, clock, logger }: ResealDeps,
+  { rows, vault, logger }: ResealDeps,
   tenantId: TenantId,
   currentId: string,
   signal: AbortSignal,
@@ -82,7 +80,7 @@ export async function resealTenant(
             const context = definitionContext(row.name, destination, path);
             return (await vault.reseal(tenantId, context, Buffer.from(text, 'base64')))?.toString('base64');
           });
-          return anew !== undefined && (await rows.replaceDefinition(tenantId, row, anew, clock.now()));
+          return anew !== undefined && (await rows.replaceDefinition(tenantId, row, anew));
         });
       after = page.length < ROWS_AT_ONCE ? undefined : page.at(-1)?.name;
     } while (after !== undefined);

@@ -78,7 +78,7 @@ export interface SealedRowsStore {
   /** By name, after the one given, whatever they hold. */
   listDefinitions(tenantId: TenantId, after: string, limit: number): Promise<readonly SealedDefinition[]>;
   /** Keeps the revision. False when it was changed meanwhile. */
-  replaceDefinition(tenantId: TenantId, row: SealedDefinition, definition: unknown, now: number): Promise<boolean>;
+  replaceDefinition(tenantId: TenantId, row: SealedDefinition, definition: unknown): Promise<boolean>;
   /** The column as it stands. */
   findSignIn(tenantId: TenantId): Promise<unknown>;
   replaceSignIn(tenantId: TenantId, from: unknown, to: unknown): Promise<boolean>;

@@ -53,12 +53,13 @@ export function createSealedRowsStore(database: Database): SealedRowsStore {
           'SELECT name, revision, definition FROM servers WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3',
           [tenantId, after, limit],
         ),
-    async replaceDefinition(tenantId, { name, revision }, resealed, now) {
-      // Whatever else is changed there gives a new revision.
+    async replaceDefinition(tenantId, { name, revision }, resealed) {
+      // Whatever else is changed there gives a new revision. Two nodes may come to it at once: the time always differs.
       const rows = await database.forTenant(tenantId).query(
-        `UPDATE servers SET definition = $4, resealed_at = $5
+        `UPDATE servers
+         SET definition = $4, resealed_at = greatest(clock_timestamp(), resealed_at + interval '1 microsecond')
          WHERE tenant_id = $1 AND name = $2 AND revision = $3 RETURNING name`,
-        [tenantId, name, revision, JSON.stringify(resealed), new Date(now)],
+        [tenantId, name, revision, JSON.stringify(resealed)],
       );
       return rows.length > 0;
     },

@@ -1,5 +1,6 @@
 // The one call in the product that opens a socket to the outside. It is given an address, never a name.
-import { connect, isIPv6, type Socket } from 'node:net';
+import { connect, isIPv6, type Socket, type TcpNetConnectOpts } from 'node:net';
+import type { DuplexOptions } from 'node:stream';
 import type { Clock } from '../../shared/clock.ts';
 
 export interface DialTarget {
@@ -13,12 +14,17 @@ export interface DialTarget {
 export type Dial = (target: DialTarget) => Promise<Socket>;
 
 const KEEP_ALIVE_MS = 60_000;
+/** As much as one read of the system brings: with less, a large answer stops the socket after each. */
+const READ_AHEAD_BYTES = 64 * 1024;
 
 export function createNetDial(clock: Clock): Dial {
   return ({ address, port, withinMs }) =>
     new Promise((resolve, reject) => {
       // No second family and no second address: only the one that was checked.
-      const socket = connect({ host: address, port, family: isIPv6(address) ? 6 : 4, autoSelectFamily: false });
+      const where = { host: address, port, family: isIPv6(address) ? 6 : 4, autoSelectFamily: false };
+      // Types of Node leave out what goes on to the stream.
+      const options: TcpNetConnectOpts & DuplexOptions = { ...where, highWaterMark: READ_AHEAD_BYTES };
+      const socket = connect(options);
       const giveUp = clock.after(withinMs, () => socket.destroy(timedOut()));
       const onError = (error: Error): void => {
         giveUp();
