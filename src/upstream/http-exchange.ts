@@ -9,7 +9,7 @@ import type { Echo } from './echo.ts';
 import type { EgressPolicy } from './egress/policy.ts';
 import { type Decoder, openDecoder } from './http-decode.ts';
 import { readHead, withoutEcho } from './http-head.ts';
-import { Pace } from './pace.ts';
+import { Pace, PIECE_BYTES } from './pace.ts';
 
 /** A whole answer, decoded, may have this many bytes; see docs/reference/limits.md. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -200,10 +200,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** A promise says: no more until it resolves. */
   #take(chunk: Buffer): Promise<void> | undefined {
     const reader = this.#answer?.reader;
-    if (reader === undefined) this.#collect(chunk);
-    if (reader === undefined || this.#settled) return undefined;
-    reader.push(chunk);
-    return this.#request.onBatch?.() ?? this.#pace?.rest(reader.blocks);
+    if (reader !== undefined) return this.#read(reader, chunk);
+    this.#collect(chunk);
+    return undefined;
+  }
+
+  /** In pieces, with a rest behind each where one is due: what came in one go must not be read in one go. */
+  #read(reader: SseReader, chunk: Buffer): Promise<void> | undefined {
+    for (let at = 0; at < chunk.length && !this.#settled; at += PIECE_BYTES) {
+      reader.push(chunk.length > PIECE_BYTES ? chunk.subarray(at, at + PIECE_BYTES) : chunk);
+      const [drained, rested] = [this.#request.onBatch?.(), this.#pace?.rest(reader.blocks)];
+      if (drained === undefined && rested === undefined) continue;
+      const left = chunk.subarray(at + PIECE_BYTES);
+      return Promise.all([drained, rested])
+        .then(() => this.#read(reader, left))
+        .catch((error: unknown) => this.#end(error as Error));
+    }
+    return undefined;
   }
 
   #collect(chunk: Buffer): void {

@@ -10,7 +10,7 @@ import type { EgressPolicy } from './egress/policy.ts';
 import { nextHop } from './egress/redirects.ts';
 import { replyOf } from './http-errors.ts';
 import { MAX_BODY_BYTES } from './http-exchange.ts';
-import { Pace } from './pace.ts';
+import { Pace, PIECE_BYTES } from './pace.ts';
 
 export interface SseEars {
   message(message: Buffer): void;
@@ -153,10 +153,13 @@ async function listen(
   try {
     if (body !== null) {
       for await (const chunk of body) {
-        reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-        ears.flush();
-        const rest = pace.rest(reader.blocks);
-        if (rest !== undefined) await rest;
+        for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) {
+          const bytes = Math.min(PIECE_BYTES, chunk.byteLength - at);
+          reader.push(Buffer.from(chunk.buffer, chunk.byteOffset + at, bytes));
+          ears.flush();
+          const rest = pace.rest(reader.blocks);
+          if (rest !== undefined) await rest;
+        }
       }
     }
     return new ProxyError('upstream_unavailable', 'The server closed the event stream; the call may have run.');

@@ -28,6 +28,9 @@ export class EventStream extends Watched {
   readonly #source: Readable;
   #rest = '';
   #isFirst = true;
+  /** Each event parsed once: whoever waits looks again at each piece, and there may be tens of thousands of them. */
+  readonly #messages: JsonObject[] = [];
+  #parsed = 0;
   #fields = new Map<string, string>();
 
   constructor(source: Readable) {
@@ -45,24 +48,30 @@ export class EventStream extends Watched {
 
   /** JSON-RPC messages heard so far. */
   get messages(): readonly JsonObject[] {
-    return this.events
-      .filter(({ data }) => data !== '')
-      .map(({ data }) => JSON.parse(data) as unknown)
-      .filter(isObject);
+    return [...this.#read()];
   }
 
   /** The n-th message, counted from 1; rejects when it has not come within five seconds. */
   async nth(n: number): Promise<JsonObject> {
-    await this.until(() => this.messages.length >= n || this.hasEnded, `message ${n} of the stream`);
-    const message = this.messages[n - 1];
+    await this.until(() => this.#read().length >= n || this.hasEnded, `message ${n} of the stream`);
+    const message = this.#messages[n - 1];
     if (message === undefined) throw new Error(`The stream ended before message ${n}`);
     return message;
   }
 
   /** The first message that fits. */
   async find(fits: (message: JsonObject) => boolean): Promise<JsonObject> {
-    await this.until(() => this.messages.some(fits) || this.hasEnded, 'a message of the stream');
-    const found = this.messages.find(fits);
+    let looked = 0;
+    let found: JsonObject | undefined;
+    const look = (): void => {
+      const messages = this.#read();
+      found ??= messages.slice(looked).find(fits);
+      looked = messages.length;
+    };
+    await this.until(() => {
+      look();
+      return found !== undefined || this.hasEnded;
+    }, 'a message of the stream');
     if (found === undefined) throw new Error('The stream ended without that message');
     return found;
   }
@@ -73,6 +82,15 @@ export class EventStream extends Watched {
 
   close(): void {
     this.#source.destroy();
+  }
+
+  #read(): readonly JsonObject[] {
+    for (const { data } of this.events.slice(this.#parsed)) {
+      this.#parsed++;
+      const message: unknown = data === '' ? undefined : JSON.parse(data);
+      if (isObject(message)) this.#messages.push(message);
+    }
+    return this.#messages;
   }
 
   #take(text: string, isOver: boolean): void {
