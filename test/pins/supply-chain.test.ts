@@ -8,16 +8,51 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const readJson = (path: string): any => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
-const script = (name: string): Promise<any> => import(join(ROOT, 'scripts/supply-chain', name));
-const [
-  { problemsOfLock, nameOf },
-  { isAllowed, licencesIn, problemsOfLicences },
-  { productBill },
-  { audit, verdictOf },
-] = await Promise.all(['lock.mjs', 'licences.mjs', 'bill.mjs', 'audit.mjs'].map(script));
-const manifest = readJson('package.json');
-const lock = readJson('package-lock.json');
+/** As the manifest, the lock file and the bill are written; the checks read the rest of them for themselves. */
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly allowScripts: Readonly<Record<string, boolean>>;
+}
+interface Lock {
+  readonly packages: Readonly<Record<string, unknown>>;
+}
+interface Bill {
+  readonly metadata: { readonly component: Readonly<Record<string, string>> };
+  readonly components: readonly object[];
+  readonly dependencies: readonly object[];
+}
+interface InstalledPackage {
+  readonly place: string;
+  readonly name: string;
+  readonly version: string;
+  readonly licence: string;
+}
+interface Verdict {
+  readonly kind: 'clean' | 'grave' | 'unreachable' | 'nonsense';
+  readonly lines: readonly string[];
+}
+/** What the scripts export, which are JavaScript. */
+interface Checks {
+  problemsOfLock(manifest: object, lock: object): readonly string[];
+  nameOf(place: string): string;
+  licencesIn(lock: Lock, nameOf: Checks['nameOf']): readonly InstalledPackage[];
+  isAllowed(expression: string): boolean;
+  problemsOfLicences(packages: readonly InstalledPackage[], installedOf: (place: string) => unknown): readonly string[];
+  productBill(bill: Bill, packages: readonly object[], name: string): { missing: readonly string[]; bill: Bill };
+  audit(where: { registry: string; cwd: string }): Promise<Verdict>;
+  verdictOf(said: { out: string; err: string }): Verdict;
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+const script = (name: string): Promise<unknown> => import(join(ROOT, 'scripts/supply-chain', name));
+const { problemsOfLock, nameOf, isAllowed, licencesIn, problemsOfLicences, productBill, audit, verdictOf } =
+  Object.assign(
+    {},
+    ...(await Promise.all(['lock.mjs', 'licences.mjs', 'bill.mjs', 'audit.mjs'].map(script))),
+  ) as Checks;
+const manifest = readJson('package.json') as Manifest;
+const lock = readJson('package-lock.json') as Lock;
 const SHA = `sha512-${'A'.repeat(86)}==`;
 
 describe('the lock file', () => {
@@ -59,14 +94,12 @@ describe('the licences', () => {
   it('are all on the list, and as the installed packages say', () => {
     const packages = licencesIn(lock, nameOf);
     expect(packages.length).toBeGreaterThan(100);
-    expect(packages.map(({ name }: { name: string }) => name)).toEqual(
-      expect.arrayContaining(Object.keys(manifest.dependencies)),
-    );
+    expect(packages.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(manifest.dependencies)));
     // Of those for other machines only the lock file tells.
-    const installed = packages.filter(({ place }: { place: string }) => existsSync(join(ROOT, place)));
+    const installed = packages.filter(({ place }) => existsSync(join(ROOT, place)));
     expect(installed.length).toBeGreaterThan(100);
     const installedOf = (place: string): unknown =>
-      installed.some((one: { place: string }) => one.place === place) ? readJson(`${place}/package.json`) : undefined;
+      installed.some((one) => one.place === place) ? readJson(`${place}/package.json`) : undefined;
     expect(problemsOfLicences(packages, installedOf)).toEqual([]);
   });
 
@@ -110,7 +143,7 @@ describe('the bill of materials', () => {
     expect(made.missing).toEqual([]);
     expect(made.bill.components).toEqual([{ 'bom-ref': 'express@5.0.0' }]);
     expect(made.bill.dependencies).toEqual([{ ref: 'us@1.0.0', dependsOn: ['express@5.0.0'] }]);
-    expect(made.bill.metadata.component.name).toBe('us');
+    expect(made.bill.metadata.component['name']).toBe('us');
   });
 
   it('is refused when something of the product is not in it', () => {
@@ -169,7 +202,7 @@ describe('known advisories', { timeout: 90_000 }, () => {
     expect(out).toMatch(/advisories +ok +nothing known/);
     expect(code).toBe(0);
     expect(registry.asked).toEqual(expect.arrayContaining(Object.keys(manifest.dependencies)));
-    expect(readJson('artifacts/sbom.cdx.json').components.length).toBeGreaterThan(100);
+    expect((readJson('artifacts/sbom.cdx.json') as Bill).components.length).toBeGreaterThan(100);
   });
 
   it('a grave one: the script fails and names it', async () => {

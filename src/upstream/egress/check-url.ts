@@ -25,7 +25,6 @@ export interface CheckedTarget {
 /** @throws EgressDeniedError, which repeats nothing of the text. */
 export function checkUrl(text: string, policy: EgressPolicy): CheckedTarget {
   // `new URL` drops or rewrites these silently, so what is shown and what is dialled would differ.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (text.length > MAX_LENGTH || /[\u0000-\u0020\u007f\\]/.test(text)) throw denied('url');
   if (!URL.canParse(text)) throw denied('url');
   const url = new URL(text);
