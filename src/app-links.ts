@@ -113,8 +113,8 @@ function ownHosts({ http }: Pick<AppOptions, 'http'>, publicUrl: string): readon
 }
 
 /** Read anew: interfaces come and go. */
-function ownAddresses(): ReadonlySet<string> {
-  return new Set(Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []));
+function ownAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
 }
 
 const causeOf = ({ cause }: Error): string | undefined => (cause instanceof Error ? cause.message : undefined);

@@ -80,6 +80,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tenants = announcedTenants(createTenantStore(database), announce);
     const issuers = announcedIssuers(createIssuerStore(database), announce);
     const keys = announcedKeys(createAgentKeyStore(database), announce);
+    const agentKeys = createApiKeyVerifier(keys, clock);
     const servers = createServerStore(database);
     const { masterKeys, vault, keysAtRest } = await createVaultParts(options, database, changes, life);
 
@@ -211,7 +212,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const admin = createAdminRouter({
       adminKey: options.adminKey,
-      findAgentKey: (text) => createApiKeyVerifier(keys, clock).find(text),
+      findAgentKey: (text) => agentKeys.find(text),
       ...counted,
       tenants,
       issuers,

@@ -23,7 +23,7 @@ export function doorRules(changes: Partial<ConnectorDeps> = {}): ConnectorDeps {
     policy: loopbackPolicy,
     resolve: createResolve(clock),
     dial: createNetDial(clock),
-    ownAddresses: () => new Set(),
+    ownAddresses: () => [],
     onDenied: () => undefined,
     clock,
     ...changes,

@@ -17,7 +17,7 @@ export interface ConnectorDeps {
   readonly resolve: Resolve;
   readonly dial: Dial;
   /** Addresses of this machine; a call to ourselves would go round for ever. */
-  readonly ownAddresses: () => ReadonlySet<string>;
+  readonly ownAddresses: () => Iterable<string>;
   /** Told of every refusal, with what no agent may see. */
   readonly onDenied: (denial: Denial) => void;
   readonly clock: Clock;
@@ -31,6 +31,12 @@ export interface Denial {
   readonly error: EgressDeniedError;
 }
 
+/** One socket being opened. */
+interface Opening extends ConnectorDeps {
+  /** Of this machine at this moment: asked for once, however many answers a name has. */
+  readonly own: readonly Address[];
+}
+
 const MAX_ANSWERS = 64;
 /** Addresses of one name that are tried; each gets its share of the time. */
 const MAX_DIALS = 4;
@@ -39,7 +45,7 @@ const TLS_MS = 5_000;
 
 export function createConnector(deps: ConnectorDeps): buildConnector.connector {
   return ({ protocol, hostname, port, servername }, callback) => {
-    open(deps, { protocol, hostname, port }, servername).then(
+    open({ ...deps, own: parsed(deps.ownAddresses()) }, { protocol, hostname, port }, servername).then(
       (socket) => callback(null, socket),
       (error: unknown) => {
         if (error instanceof EgressDeniedError) deps.onDenied({ host: hostname, port: Number(port), error });
@@ -50,7 +56,7 @@ export function createConnector(deps: ConnectorDeps): buildConnector.connector {
 }
 
 async function open(
-  deps: ConnectorDeps,
+  deps: Opening,
   asked: { protocol: string; hostname: string; port: string },
   servername: string | undefined,
 ): Promise<Socket> {
@@ -61,7 +67,7 @@ async function open(
 }
 
 /** All of them or none: a name with one answer inside is refused as a whole. */
-async function checkedAnswers(deps: ConnectorDeps, target: CheckedTarget): Promise<readonly string[]> {
+async function checkedAnswers(deps: Opening, target: CheckedTarget): Promise<readonly string[]> {
   // Copied as text before anything looks at it: what is dialled is what was checked.
   const answers = Array.from(await deps.resolve(target.host, { isNamed: target.isNamed }), String);
   if (answers.length === 0 || answers.length > MAX_ANSWERS) throw new EgressDeniedError('dns_answer');
@@ -69,20 +75,16 @@ async function checkedAnswers(deps: ConnectorDeps, target: CheckedTarget): Promi
   return [...new Set(answers)].slice(0, MAX_DIALS);
 }
 
-function literal(deps: ConnectorDeps, target: CheckedTarget): string {
+function literal(deps: Opening, target: CheckedTarget): string {
   requireAllowed(deps, target, target.host);
   return target.host;
 }
 
-function requireAllowed({ policy, ownAddresses }: ConnectorDeps, target: CheckedTarget, text: string): void {
+function requireAllowed({ policy, own }: Opening, target: CheckedTarget, text: string): void {
   const address = parseAddress(text);
   if (address === undefined) throw new EgressDeniedError('dns_answer', 'no canonical address');
   // Only what the operator wrote out leads back to this machine by its address in the network; a range does not.
-  if (
-    !policy.isLoopback(address) &&
-    isOwn(address, ownAddresses(), policy) &&
-    !policy.namesExactly(address, target.port)
-  )
+  if (!policy.isLoopback(address) && isOwn(address, own, policy) && !policy.namesExactly(address, target.port))
     throw new EgressDeniedError('own_host', text);
   if (policy.namesAddress(address, target.port)) return;
   const refusal = policy.refusalOf(address);
@@ -91,7 +93,7 @@ function requireAllowed({ policy, ownAddresses }: ConnectorDeps, target: Checked
   if (target.needsRange) throw new EgressDeniedError(target.isTls ? 'port' : 'scheme');
 }
 
-async function dialFirst(deps: ConnectorDeps, target: CheckedTarget, addresses: readonly string[]): Promise<Socket> {
+async function dialFirst(deps: Opening, target: CheckedTarget, addresses: readonly string[]): Promise<Socket> {
   let failure: unknown;
   for (const text of addresses) {
     try {
@@ -111,7 +113,7 @@ async function dialFirst(deps: ConnectorDeps, target: CheckedTarget, addresses: 
 }
 
 /** Catches mistakes of our own and of what lies between; before the first byte is sent. */
-function requirePeer(deps: ConnectorDeps, target: CheckedTarget, dialled: string, socket: Socket): void {
+function requirePeer(deps: Opening, target: CheckedTarget, dialled: string, socket: Socket): void {
   // Gone as soon as it came: no other end, and nothing that was refused.
   if (socket.remoteAddress === undefined) {
     socket.destroy();
@@ -129,10 +131,13 @@ function requirePeer(deps: ConnectorDeps, target: CheckedTarget, dialled: string
 }
 
 /** As numbers, and what NAT64 carries as what it leads to. */
-function isOwn(address: Address, own: ReadonlySet<string>, policy: EgressPolicy): boolean {
+function isOwn(address: Address, own: readonly Address[], policy: EgressPolicy): boolean {
   const meant = policy.meantBy(address);
-  return [...own].some((text) => isSame(meant, parseAddress(text)));
+  return own.some((one) => isSame(meant, one));
 }
+
+const parsed = (texts: Iterable<string>): readonly Address[] =>
+  Array.from(texts, parseAddress).filter((address) => address !== undefined);
 
 const isSame = (one: Address, other: Address | undefined): boolean =>
   one.family === other?.family && one.value === other.value;

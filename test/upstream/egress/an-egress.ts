@@ -35,7 +35,7 @@ export class Egress {
       resolve: network.resolve,
       dial: network.dial,
       ca: CA,
-      ownAddresses: () => new Set(ownAddresses),
+      ownAddresses: () => ownAddresses,
       onDenied: (denial) => this.denials.push(denial),
       clock: this.clock,
       ...deps,

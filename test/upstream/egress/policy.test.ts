@@ -147,6 +147,21 @@ describe('this proxy itself', () => {
     expect(egress.network.dialled).toEqual([]);
     await egress.close();
   });
+
+  it('is asked for its addresses once for each socket, however many answers a name has', async () => {
+    let asked = 0;
+    const ownAddresses = (): readonly string[] => {
+      asked += 1;
+      return ['10.0.0.7'];
+    };
+    const egress = await Egress.open({ deps: { ownAddresses } });
+    const answers = Array.from({ length: 9 }, (_, nth) => `93.184.216.${nth + 34}`);
+    egress.network.answer('many.example.com', answers);
+    await egress.get('https://many.example.com/').catch(() => undefined);
+    expect(egress.network.addresses).toEqual([PUBLIC]);
+    expect(asked).toBe(1);
+    await egress.close();
+  });
 });
 
 it('says in a registration what is wrong and who can allow it, and repeats nothing of the address', () => {
