@@ -57,7 +57,7 @@ export interface TestApp {
   readonly url: string;
   readonly adminKey: string;
   readonly databaseUrl: string;
-  /** Every line that was logged, from debug on. */
+  /** Every line that was logged, at whatever level. */
   readonly lines: readonly string[];
   readonly stopping: Promise<void> | undefined;
   admin(method: string, path: string, body?: unknown): Promise<AdminReply>;
@@ -141,7 +141,7 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
     operatorFile: options.operatorFile ?? (() => undefined),
     parentEnv: options.parentEnv ?? { PATH: process.env['PATH'] },
     clock: options.clock ?? systemClock,
-    logger: createLogger('debug', {
+    logger: createLogger('trace', {
       write: (line) => {
         lines.push(line);
         options.onLine?.(line);

@@ -35,6 +35,10 @@ const tools = {
   hang: () => undefined,
   cancelled: (id) => write({ id, result: text(cancelled) }),
   die: () => process.exit(3),
+  // As programs do that print what they choked on.
+  crash(id, { lines }) {
+    throw new Error(lines.join('\n'));
+  },
   noisy(id, { bytes }) {
     const line = `${'x'.repeat(99)}\n`;
     process.stderr.write(line.repeat(bytes / 100), () => write({ id, result: text('done') }));
