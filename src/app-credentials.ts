@@ -45,7 +45,7 @@ export interface CredentialPartsDeps extends Pick<AppOptions, 'clock' | 'logger'
   readonly vault: Vault;
   readonly masterKeys: KeyProvider;
   /** The one way out. */
-  readonly fetch: OAuthFetchDeps['fetch'];
+  readonly fetchOf: OAuthFetchDeps['fetchOf'];
   readonly mayUseHttp: (url: string) => boolean;
   readonly registry: Registry;
   readonly subjectTokenOf: SubjectTokenOf;
@@ -76,13 +76,13 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
   const kept = createKeptCredentials({ credentials, vault, changes, logger });
   life.onClose('kept credentials', () => kept.close());
 
-  const oauth = { fetch: deps.fetch, clock, mayUseHttp: deps.mayUseHttp };
-  const authorizationServers = createAuthorizationServers({ ...oauth, logger });
+  const oauth = { fetchOf: deps.fetchOf, clock, mayUseHttp: deps.mayUseHttp };
+  const authorizationServersOf = createAuthorizationServers({ ...oauth, logger });
   const clientKeys = createClientKeys({ store: createServiceKeyStore(database), masterKeys: deps.masterKeys, clock });
   const store = createClientStore(database);
-  const clients = createClients({ store, vault, keys: clientKeys, authorizationServers, publicUrl, clock });
+  const clients = createClients({ store, vault, keys: clientKeys, authorizationServersOf, publicUrl, clock });
 
-  const disconnect = createDisconnect({ credentials, kept, clients, authorizationServers, announce, clock, logger });
+  const disconnect = createDisconnect({ credentials, kept, clients, authorizationServersOf, announce, clock, logger });
   life.onClose('revocations', () => disconnect.close());
   const grants = createGrantKeeper({ vault, credentials });
   const requireSubject = createRequireSubject(deps.subjectTokenOf);
@@ -91,7 +91,7 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
     renewals: createRenewalStore(database),
     keeper: grants,
     obtain: createObtainTokens({
-      authorizationServers,
+      authorizationServersOf,
       clients,
       requireSubject,
       now: () => clock.now(),
@@ -115,13 +115,13 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
     keeper: announced(createSecretKeeper({ vault, credentials, clock }), announce),
     clientKeys,
     redirectUri: clients.redirectUri,
-    importGrant: createImportGrant({ authorizationServers, clients, keeper: grants, clock, announce }),
+    importGrant: createImportGrant({ authorizationServersOf, clients, keeper: grants, clock, announce }),
     disconnect: (server, owner) => disconnect.run(server, owner),
     personSignIn: createPersonSignIn(oauth),
     createFlows: (signedIn) =>
       createSignInFlows({
         attempts: createAttemptStore(database),
-        authorizationServers,
+        authorizationServersOf,
         clients,
         keeper: grants,
         kept,

@@ -16,6 +16,7 @@ import { createDoorFetch } from './upstream/egress/door-fetch.ts';
 import { bareHost } from './upstream/egress/host-names.ts';
 import { createPolicy } from './upstream/egress/policy.ts';
 import { createResolve } from './upstream/egress/resolve.ts';
+import { TenantDoors } from './upstream/egress/tenant-doors.ts';
 import { createEraMemory } from './upstream/era-probe.ts';
 import { fetchJson } from './upstream/fetch-json.ts';
 import { createHttpDial } from './upstream/http-dial.ts';
@@ -27,8 +28,9 @@ const SOCKETS_PER_ORIGIN = 256;
 
 export interface Links {
   readonly dial: Dial;
-  /** For libraries that want one. */
-  readonly fetch: ReturnType<typeof createDoorFetch>;
+  /** For sign-ins. */
+  readonly fetchOf: (tenantId: TenantId) => ReturnType<typeof createDoorFetch>;
+  /** For key sets of issuers: nobody's secret is sent there, and what comes back is for everybody. */
   readonly fetchJson: (url: string, signal: AbortSignal) => Promise<unknown>;
   /** What the guard says of an address before anything is sent there. */
   readonly addressRule: AddressRule;
@@ -63,33 +65,43 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
     clock,
     checkOrigin: createCheckOrigin({ policy, onDenied }),
   };
-  const dispatcher = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
-  life.onClose('door', () => dispatcher.destroy());
-  // Calls of each tenant have sockets of their own: one whose calls hang at a server that others use as well
-  // takes no socket from them.
-  const doors = new Map<TenantId, ReturnType<typeof openDoor>>();
-  life.onClose('doors of tenants', async () => {
-    await Promise.all([...doors.values()].map((own) => own.destroy()));
-  });
-  const dispatcherOf = (tenantId: TenantId): ReturnType<typeof openDoor> => {
-    const known = doors.get(tenantId);
-    if (known !== undefined) return known;
-    const own = openDoor({ ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN });
-    doors.set(tenantId, own);
-    return own;
+  const doorsFor = (what: string, doors: TenantDoors): TenantDoors => {
+    life.onClose(what, () => doors.close());
+    return doors;
   };
+  const limited = { ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN };
+  const calls = doorsFor('doors for calls', new TenantDoors(() => openDoor(limited), clock));
+  // Behind the calls that hang at a server nobody waits for a sign-in there.
+  const signIns = doorsFor('doors for sign-ins', new TenantDoors(() => openDoor(limited), clock));
   // A stream keeps its socket: as many as there are connections that listen, and none of them a call's.
-  const streams = openDoor({ ...rules, socketsPerOrigin: null });
-  life.onClose('door for streams', () => streams.destroy());
-  const door = { dispatcher, streams, policy, clock };
-  const eras = createEraMemory(clock);
+  const unlimited = { ...rules, socketsPerOrigin: null };
+  const streams = doorsFor('doors for streams', new TenantDoors(() => openDoor(unlimited), clock));
+  const strangers = { ...unlimited, policy: policy.withoutExceptions };
+  const strict = { ...strangers, checkOrigin: createCheckOrigin(strangers) };
+  const elsewhere = doorsFor('doors for redirects', new TenantDoors(() => openDoor(strict), clock));
+  const common = openDoor(limited);
+  life.onClose('door for key sets', () => common.destroy());
   return {
     dial: createDial({
-      http: (server, credential, signal) => {
-        const own = { ...door, dispatcher: dispatcherOf(server.tenantId) };
-        return createHttpDial({ door: own, eras, client })(server, credential, signal);
-      },
-      sse: createSseDial({ clock, logger, client, policy, fetch: createDoorFetch(streams, policy) }),
+      http: createHttpDial({
+        doorOf: (tenantId) => ({
+          dispatcher: calls.of(tenantId),
+          streams: streams.of(tenantId),
+          elsewhere: elsewhere.of(tenantId),
+          policy,
+          clock,
+        }),
+        eras: createEraMemory(clock),
+        client,
+        clock,
+      }),
+      sse: createSseDial({
+        clock,
+        logger,
+        client,
+        policy,
+        fetchOf: (tenantId) => createDoorFetch(streams.of(tenantId), policy),
+      }),
       stdio: createStdioDial({
         clock,
         logger,
@@ -100,8 +112,8 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
         runAs: options.commandUser,
       }),
     }),
-    fetch: createDoorFetch(dispatcher, policy),
-    fetchJson: (url, signal) => fetchJson(door, url, signal),
+    fetchOf: (tenantId) => createDoorFetch(signIns.of(tenantId), policy),
+    fetchJson: (url, signal) => fetchJson({ dispatcher: common, clock }, url, signal),
     addressRule: createAddressRule(policy),
   };
 }

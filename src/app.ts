@@ -87,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const fair = createFairness(options, tenants, changes, life);
     const { clients, counted, limitsOf, shares, sockets, strangers } = fair;
     const links = createLinks({ ...options, publicUrl: publicUrlNow, limitsOf }, life);
-    const { dial, fetch, fetchJson, addressRule } = links;
+    const { dial, fetchJson, addressRule } = links;
     // Who is asking, what is there, with whose key, over which wire
     const authenticator = createAuthenticator({
       keys,
@@ -118,7 +118,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       announce,
       vault,
       masterKeys,
-      fetch,
+      fetchOf: links.fetchOf,
       mayUseHttp: (url) => addressRule(url) === undefined,
       registry,
       subjectTokenOf: (tenantId, principalId) => authenticator.subjectTokenOf(tenantId, principalId),

@@ -95,7 +95,7 @@ async function providerOf(
 ): Promise<IdentityProvider> {
   const secret =
     clientSecret === undefined ? undefined : await openSignInSecret(tenantId, 'clientSecret', clientSecret, issuer);
-  return { issuer, clientId, clientSecret: secret, claim: principalClaim };
+  return { tenantId, issuer, clientId, clientSecret: secret, claim: principalClaim };
 }
 
 /** All made from what the browser holds, so a copy of the database is of no use to anybody (T22). */

@@ -7,6 +7,7 @@
 import type { webcrypto } from 'node:crypto';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { OwnError } from '../shared/errors.ts';
+import type { TenantId } from '../shared/id.ts';
 import type { Secret } from '../shared/secret.ts';
 
 /** Where and how the people of one registered server sign in: discovered, or pinned in its definition. */
@@ -119,6 +120,9 @@ export class OAuthUnavailable extends OwnError {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/** As one tenant reaches them: over sockets that carry nobody else's secrets. */
+export type AuthorizationServersOf = (tenantId: TenantId) => AuthorizationServers;
 
 /** Every method is bounded by `signal` and by bounds of its own: 10 s for each request, 20 s at a token endpoint. */
 export interface AuthorizationServers {

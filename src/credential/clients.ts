@@ -4,7 +4,7 @@
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { randomId } from '../shared/id.ts';
+import { randomId, type TenantId } from '../shared/id.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { withinTime } from '../shared/within-time.ts';
 import {
@@ -42,7 +42,7 @@ export interface ClientsDeps {
   readonly store: ClientStore;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly keys: ClientKeys;
-  readonly authorizationServers: Pick<AuthorizationServers, 'register'>;
+  readonly authorizationServersOf: (tenantId: TenantId) => Pick<AuthorizationServers, 'register'>;
   readonly publicUrl: () => string;
   readonly clock: Clock;
 }
@@ -57,7 +57,7 @@ const ENDS_SOON_MS = 5 * 60_000;
 /** After a refused registration nobody asks again at once. */
 const REFUSED_MS = 60_000;
 
-export function createClients({ store, vault, keys, authorizationServers, publicUrl, clock }: ClientsDeps): Clients {
+export function createClients({ store, vault, keys, authorizationServersOf, publicUrl, clock }: ClientsDeps): Clients {
   const flights = new SingleFlight<OAuthClient>();
   const refusals = new Map<string, ProxyError>();
 
@@ -99,10 +99,16 @@ export function createClients({ store, vault, keys, authorizationServers, public
     client.redirectUri === uri &&
     (client.secretExpiresAt === undefined || client.secretExpiresAt - clock.now() > ENDS_SOON_MS);
 
-  const registerInTime = async (place: SignInPlace, request: RegistrationRequest): Promise<Registration> => {
+  const registerInTime = async (
+    { tenantId }: UpstreamServer,
+    place: SignInPlace,
+    request: RegistrationRequest,
+  ): Promise<Registration> => {
     const tooLate = (): Error =>
       new OAuthUnavailable('The authorization server did not answer the registration in time.');
-    return withinTime(clock, REGISTER_MS, tooLate, (signal) => authorizationServers.register(place, request, signal));
+    return withinTime(clock, REGISTER_MS, tooLate, (signal) =>
+      authorizationServersOf(tenantId).register(place, request, signal),
+    );
   };
 
   const registerNow = async (server: UpstreamServer, place: SignInPlace, key: ClientKey) => {
@@ -112,7 +118,7 @@ export function createClients({ store, vault, keys, authorizationServers, public
       clientName: 'Keybearer',
       initialAccessToken: server.credential?.initialAccessToken,
     };
-    const { client, secretExpiresAt } = await registerInTime(place, request);
+    const { client, secretExpiresAt } = await registerInTime(server, place, request);
     const { authentication } = client;
     if (authentication.kind === 'key') throw new ProxyError('internal', 'A registration never asks for our key.');
     const method: StoredClient['method'] = authentication.kind === 'secret' ? authentication.method : 'none';

@@ -12,7 +12,7 @@ import { describeError, type Logger } from '../shared/logger.ts';
 import { withinTime } from '../shared/within-time.ts';
 import type { AttemptStore, StoredAttempt } from './attempt-store.ts';
 import {
-  type AuthorizationServers,
+  type AuthorizationServersOf,
   type OAuthClient,
   OAuthRefusal,
   OAuthUnavailable,
@@ -32,7 +32,7 @@ import { isShredded } from './vault-errors.ts';
 
 export interface ConsentFlowDeps extends ScopesToAskDeps {
   readonly attempts: AttemptStore;
-  readonly authorizationServers: AuthorizationServers;
+  readonly authorizationServersOf: AuthorizationServersOf;
   readonly clients: Clients;
   readonly keeper: Pick<GrantKeeper, 'keep'>;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
@@ -59,13 +59,13 @@ interface Sealed {
 }
 
 export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
-  const { attempts, authorizationServers, clients, keeper, vault, findServer, signedIn, announce, clock, logger } =
+  const { attempts, authorizationServersOf, clients, keeper, vault, findServer, signedIn, announce, clock, logger } =
     deps;
 
   const prepare = async (ticket: Ticket, server: UpstreamServer, signal: AbortSignal) => {
     // Whoever holds a grant and is sent here again may find that the server has moved to another issuer (SEP-2352).
     const isAgain = (await grantBefore(deps.kept, ticket, server)) !== undefined;
-    const place = await authorizationServers.discover(server, ticket.challenge, signal, isAgain);
+    const place = await authorizationServersOf(server.tenantId).discover(server, ticket.challenge, signal, isAgain);
     return { place, scopes: await scopesToAsk(deps, ticket, server, place) };
   };
 
@@ -84,7 +84,7 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
     const answer = { redirectUri, query, state, verifier };
     try {
       const tokens = await withinTime(clock, EXCHANGE_MS, tooLate, (signal) =>
-        authorizationServers.exchange(place, client, answer, signal),
+        authorizationServersOf(server.tenantId).exchange(place, client, answer, signal),
       );
       const thisTime = { signInId: randomId(12), signedInAt: clock.now() };
       const base = { refreshToken: undefined, scopes: union(scopes, tokens.scopes ?? []), clientId, ...thisTime };
@@ -149,7 +149,7 @@ export function createSignInFlows(deps: ConsentFlowDeps): SignInFlows {
       const redirectUri = clients.redirectUri(server);
       const extraParams = paramsOf(server);
       const request = { redirectUri, state, verifier, scopes, extraParams };
-      const url = await authorizationServers.authorizationUrl(place, client, request);
+      const url = await authorizationServersOf(server.tenantId).authorizationUrl(place, client, request);
       const contextId = contextIdOf(tenantId, serverId);
       const open = { tenantId, stateHash, contextId, browserHash, principalId, serverId, binding };
       const text: Sealed = { verifier, state, redirectUri, clientId: client.clientId, scopes, place };

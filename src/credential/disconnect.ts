@@ -3,6 +3,7 @@
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Change } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { Secret } from '../shared/secret.ts';
 import { withinTime } from '../shared/within-time.ts';
@@ -26,7 +27,7 @@ export interface DisconnectDeps {
   readonly credentials: Pick<CredentialStore, 'remove'>;
   readonly kept: Pick<KeptCredentials, 'open'>;
   readonly clients: Pick<Clients, 'known'>;
-  readonly authorizationServers: Pick<AuthorizationServers, 'revoke'>;
+  readonly authorizationServersOf: (tenantId: TenantId) => Pick<AuthorizationServers, 'revoke'>;
   readonly announce: (change: Change) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,10 +37,11 @@ const REVOKE_MS = 10_000;
 const PAUSES_MS = [5_000, 30_000, 120_000];
 
 export function createDisconnect(deps: DisconnectDeps): Disconnect {
-  const { credentials, kept, clients, authorizationServers, announce, clock, logger } = deps;
+  const { credentials, kept, clients, authorizationServersOf, announce, clock, logger } = deps;
   const root = new AbortController();
 
   const revokeOnce = async (
+    server: UpstreamServer,
     grant: Grant,
     client: OAuthClient,
     token: Secret,
@@ -47,7 +49,7 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
   ) => {
     const tooLate = (): Error => new OAuthUnavailable('not revoked in time');
     await withinTime(clock, REVOKE_MS, tooLate, (signal) =>
-      authorizationServers.revoke(grant.place, client, token, hint, signal),
+      authorizationServersOf(server.tenantId).revoke(grant.place, client, token, hint, signal),
     );
   };
 
@@ -60,7 +62,7 @@ export function createDisconnect(deps: DisconnectDeps): Disconnect {
   ): Promise<void> => {
     for (let attempt = 0; ; attempt++) {
       try {
-        await revokeOnce(grant, client, token, hint);
+        await revokeOnce(server, grant, client, token, hint);
         return;
       } catch (error) {
         const pause = PAUSES_MS[attempt];

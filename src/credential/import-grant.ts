@@ -5,7 +5,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Change } from '../shared/changes.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { randomId } from '../shared/id.ts';
+import { randomId, type TenantId } from '../shared/id.ts';
 import type { AuthorizationServers, TokenSet } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import { type Owner, ownerKey } from './credential.ts';
@@ -14,7 +14,7 @@ import type { GrantKeeper } from './keep-grant.ts';
 import { scopesOf } from './obtain-tokens.ts';
 
 export interface ImportGrantDeps {
-  readonly authorizationServers: Pick<AuthorizationServers, 'discover'>;
+  readonly authorizationServersOf: (tenantId: TenantId) => Pick<AuthorizationServers, 'discover'>;
   readonly clients: Pick<Clients, 'forSignIn'>;
   readonly keeper: Pick<GrantKeeper, 'keep'>;
   readonly announce: (change: Change) => void;
@@ -33,11 +33,11 @@ export type ImportGrant = (
 ) => Promise<{ readonly version: string }>;
 
 export function createImportGrant(deps: ImportGrantDeps): ImportGrant {
-  const { authorizationServers, clients, keeper, announce, clock } = deps;
+  const { authorizationServersOf, clients, keeper, announce, clock } = deps;
   return async (server, owner, tokens, signal) => {
     if (server.credential?.kind !== 'oauth' || owner.kind !== 'principal')
       throw new ProxyError('invalid_request', `${server.name} takes no OAuth tokens for this owner.`);
-    const found = await authorizationServers.discover(server, undefined, signal);
+    const found = await authorizationServersOf(server.tenantId).discover(server, undefined, signal);
     const { clientId } = await clients.forSignIn(server, found, signal);
     const scopes = tokens.scopes ?? scopesOf(server) ?? found.scopes;
     const now = clock.now();

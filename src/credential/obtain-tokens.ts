@@ -4,7 +4,7 @@ import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import type { Secret } from '../shared/secret.ts';
-import { type AuthorizationServers, OAuthRefusal } from './authorization-server.ts';
+import { type AuthorizationServersOf, OAuthRefusal } from './authorization-server.ts';
 import type { Clients } from './clients.ts';
 import type { Owner } from './credential.ts';
 import { type Grant, grantPlaceOf, grantWith } from './grant.ts';
@@ -31,7 +31,7 @@ export function createRequireSubject(subjectTokenOf: SubjectTokenOf): RequireSub
 }
 
 export interface ObtainTokensDeps {
-  readonly authorizationServers: AuthorizationServers;
+  readonly authorizationServersOf: AuthorizationServersOf;
   readonly clients: Clients;
   readonly requireSubject: RequireSubject;
   readonly now: () => number;
@@ -46,18 +46,24 @@ export type ObtainTokens = (
 ) => Promise<Grant | undefined>;
 
 export function createObtainTokens(deps: ObtainTokensDeps): ObtainTokens {
-  const { authorizationServers, clients, requireSubject, now } = deps;
+  const { authorizationServersOf, clients, requireSubject, now } = deps;
 
   const refreshed: ObtainTokens = async (server, _owner, grant, signal) => {
     if (grant?.refreshToken === undefined) return undefined;
     const client = await clients.known(server, grant.place, grant.clientId);
     // Registered anew meanwhile: a refresh token belongs to the client it was given to (RFC 6749 §6).
     if (client === undefined) return undefined;
-    const tokens = await authorizationServers.refresh(grant.place, client, grant.refreshToken, signal);
+    const tokens = await authorizationServersOf(server.tenantId).refresh(
+      grant.place,
+      client,
+      grant.refreshToken,
+      signal,
+    );
     return grantWith(grant, tokens, now());
   };
 
   const ofOurOwn: ObtainTokens = async (server, owner, _grant, signal) => {
+    const authorizationServers = authorizationServersOf(server.tenantId);
     const place = await authorizationServers.discover(server, undefined, signal);
     const client = await clients.forSignIn(server, place, signal);
     const scopes = scopesOf(server) ?? place.scopes;

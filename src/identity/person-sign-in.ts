@@ -1,8 +1,11 @@
 // Port: a tenant's own identity provider, where the person in the browser is proved (contract §7, mode
 // `oidc`). Filled by upstream/oauth over openid-client.
+import type { TenantId } from '../shared/id.ts';
 import type { Secret } from '../shared/secret.ts';
 
 export interface IdentityProvider {
+  /** Whose provider it is: it is asked over the tenant's own sockets. */
+  readonly tenantId: TenantId;
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret | undefined;

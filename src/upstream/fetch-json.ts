@@ -5,7 +5,11 @@ import { type Door, exchangeOnce } from './http-exchange.ts';
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 /** Throws `upstream_protocol` or `upstream_unavailable`; the caller bounds the time by `signal`. */
-export async function fetchJson(door: Door, url: string, signal: AbortSignal): Promise<unknown> {
+export async function fetchJson(
+  door: Pick<Door, 'dispatcher' | 'clock'>,
+  url: string,
+  signal: AbortSignal,
+): Promise<unknown> {
   const { origin, pathname, search } = new URL(url);
   const answer = await exchangeOnce(door, {
     origin,

@@ -1,7 +1,9 @@
 // Opens a connection to a Streamable HTTP server of whichever era it speaks.
 import type { HttpTransport, UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Connection, Dial } from '../connection/connection.ts';
+import type { Clock } from '../shared/clock.ts';
 import { NotRunError } from '../shared/errors.ts';
+import type { TenantId } from '../shared/id.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { type EraMemory, probeEra } from './era-probe.ts';
 import type { Door } from './http-exchange.ts';
@@ -10,7 +12,9 @@ import { ModernHttpConnection } from './http-modern.ts';
 import { type HttpTarget, targetOf } from './http-target.ts';
 
 export interface HttpDialDeps {
-  readonly door: Door;
+  /** Each tenant's sockets are its own. */
+  readonly doorOf: (tenantId: TenantId) => Door;
+  readonly clock: Clock;
   readonly eras: EraMemory;
   readonly client: Implementation;
 }
@@ -21,21 +25,23 @@ const PROBE_MS = 5_000;
 export function createHttpDial(deps: HttpDialDeps): Dial {
   return async (server, credential, signal) => {
     const target = targetOf(server.transport as HttpTransport, server.credential, credential);
+    const door = deps.doorOf(server.tenantId);
     for (;;) {
       try {
-        return await open(deps, server, target, signal);
+        return await open(deps, door, server, target, signal);
       } catch (error) {
         // A short limit at the start must not leave the server without tools: wait as asked, once the
         // wait fits; `signal` bounds all tries together.
         if (!(error instanceof NotRunError) || error.mayRetryNow || signal.aborted) throw error;
-        await deps.door.clock.sleep(Number(error.data?.['retryAfterMs'] ?? 1_000), signal);
+        await deps.clock.sleep(Number(error.data?.['retryAfterMs'] ?? 1_000), signal);
       }
     }
   };
 }
 
 async function open(
-  { door, eras, client }: HttpDialDeps,
+  { eras, client }: HttpDialDeps,
+  door: Door,
   server: UpstreamServer,
   target: HttpTarget,
   signal: AbortSignal,

@@ -27,6 +27,8 @@ export interface Door {
   readonly streams?: Dispatcher;
   /** Where redirects may lead. */
   readonly policy: EgressPolicy;
+  /** For what a redirect sends to another origin: a door with `policy.withoutExceptions`, and sockets of its own. */
+  readonly elsewhere: Dispatcher;
   readonly clock: Clock;
 }
 

@@ -1,5 +1,6 @@
 // Requests to upstreams, with the redirects that may be followed: three at most, each checked like a new
-// address, and a request with somebody's key in it stays at its origin.
+// address, and a request with somebody's key in it stays at its origin. Elsewhere no exception of the operator holds:
+// not in the text of the address, and not in what its name resolves to.
 import type { EgressPolicy } from './egress/policy.ts';
 import { nextHop } from './egress/redirects.ts';
 import { type Door, exchangeOnce, type HttpAnswer, type HttpRequest } from './http-exchange.ts';
@@ -13,11 +14,15 @@ export async function exchange(door: Door, request: HttpRequest): Promise<HttpAn
 async function follow(door: Door, first: HttpRequest, redirect: HttpAnswer): Promise<HttpAnswer> {
   let request = first;
   let answer = redirect;
+  let lane: Pick<Door, 'dispatcher' | 'policy' | 'clock'> = door;
   for (let followed = 0; ; followed++) {
-    const next = nextRequest(request, answer, followed, door.policy);
+    const next = nextRequest(request, answer, followed, lane.policy);
     if (next === undefined) return answer;
+    // Also for what follows from there: it is a stranger's word from now on, wherever it leads.
+    if (next.origin !== request.origin)
+      lane = { dispatcher: door.elsewhere, policy: door.policy.withoutExceptions, clock: door.clock };
     request = next;
-    answer = await exchangeOnce(door, request);
+    answer = await exchangeOnce(lane, request);
   }
 }
 

@@ -6,6 +6,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Dial } from '../connection/connection.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
+import type { TenantId } from '../shared/id.ts';
 import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
@@ -23,9 +24,13 @@ export interface SseDialDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly client: Implementation;
-  /** The one way out of the process. */
-  readonly fetch: FetchLike;
+  /** The one way out of the process: each tenant's sockets are its own. */
+  readonly fetchOf: (tenantId: TenantId) => FetchLike;
   readonly policy: EgressPolicy;
+}
+
+interface SseLinkDeps extends Omit<SseDialDeps, 'fetchOf'> {
+  readonly fetch: FetchLike;
 }
 
 export function createSseDial(deps: SseDialDeps): Dial {
@@ -36,7 +41,12 @@ export function createSseDial(deps: SseDialDeps): Dial {
     const headers = identityHeaders(transport, server.credential, credential);
     const echo = new Echo(knownSecrets(transport, server.credential, credential));
     const logger = deps.logger.child({ tenantId: server.tenantId, server: server.name });
-    const link = new SseLink({ ...deps, logger }, new URL(transport.url), headers, echo);
+    const link = new SseLink(
+      { ...deps, fetch: deps.fetchOf(server.tenantId), logger },
+      new URL(transport.url),
+      headers,
+      echo,
+    );
     try {
       const greeting = await waitFor(link.open(), signal).then(() => waitFor(link.greet(deps.client, signal), signal));
       return new PeerConnection(link.peer, greeting, () => link.close());
@@ -65,7 +75,7 @@ class SseLink {
   /** Why the stream is over; the transport itself would only know a text. */
   #failure: ProxyError | undefined;
 
-  constructor(deps: SseDialDeps, url: URL, headers: ReadonlyMap<string, string>, echo: Echo) {
+  constructor(deps: SseLinkDeps, url: URL, headers: ReadonlyMap<string, string>, echo: Echo) {
     const { clock, logger, client } = deps;
     this.peer = new RpcPeer({ clock, logger, client, send: this.#send, echo });
     const ears = {

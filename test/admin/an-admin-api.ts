@@ -177,7 +177,7 @@ export async function openAdminApi(): Promise<AdminApi> {
     keeper: createSecretKeeper({ vault, credentials, clock }),
     redirectUri: ({ id }) => `https://px.test/oauth/callback/${id}`,
     importGrant: createImportGrant({
-      authorizationServers: { discover: async () => A_PLACE },
+      authorizationServersOf: () => ({ discover: async () => A_PLACE }),
       clients: { forSignIn: async () => ({ clientId: 'us', authentication: { kind: 'none' } }) },
       keeper: createGrantKeeper({ vault, credentials }),
       announce: () => undefined,

@@ -29,7 +29,7 @@ export function aClientsBench(storeOf: () => ClientStore = once(new InMemoryClie
   const site = { url: 'https://px.test' };
   const node = (): Clients => {
     const keys = createClientKeys({ store: serviceKeys, masterKeys: createStaticKeyProvider([MASTER_KEY]), clock });
-    const deps = { store: storeOf(), vault, keys, authorizationServers: as, publicUrl: () => site.url, clock };
+    const deps = { store: storeOf(), vault, keys, authorizationServersOf: () => as, publicUrl: () => site.url, clock };
     return createClients(deps);
   };
   const clients = node();

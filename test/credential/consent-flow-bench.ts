@@ -84,12 +84,12 @@ export class FlowBench {
     const changes = new AChangeFeed();
     return createSignInFlows({
       attempts,
-      authorizationServers: as,
+      authorizationServersOf: () => as,
       clients: createClients({
         store,
         vault,
         keys,
-        authorizationServers: as,
+        authorizationServersOf: () => as,
         publicUrl: () => 'https://px.test',
         clock,
       }),

@@ -34,7 +34,7 @@ function aBench() {
       known: async (_server, _place, clientId) =>
         us.isKnown ? { clientId, authentication: { kind: 'none' } } : undefined,
     },
-    authorizationServers: as,
+    authorizationServersOf: () => as,
     announce: (change) => (announced.push(change), changes.say(change)),
     clock,
     logger,

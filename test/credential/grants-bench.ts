@@ -75,7 +75,7 @@ export function aGrantsBench() {
     };
     const never = (): Promise<never> => Promise.reject(new Error('not asked for here'));
     const obtain = createObtainTokens({
-      authorizationServers: {
+      authorizationServersOf: () => ({
         discover: never,
         register: never,
         authorizationUrl: never,
@@ -87,7 +87,7 @@ export function aGrantsBench() {
           refreshes.push({ refreshToken: refreshToken.reveal() });
           return (answers.shift() ?? usual)();
         },
-      },
+      }),
       clients,
       requireSubject: () => undefined,
       now: () => clock.now(),

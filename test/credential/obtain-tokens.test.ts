@@ -20,7 +20,7 @@ function aBench() {
   const bench = aClientsBench();
   const subjects = new Map<PrincipalId, string>();
   const obtain = createObtainTokens({
-    authorizationServers: bench.as,
+    authorizationServersOf: () => bench.as,
     clients: bench.clients,
     requireSubject: createRequireSubject((tenantId, principalId) => {
       const token = tenantId === 'acme' ? subjects.get(principalId) : undefined;

@@ -34,7 +34,7 @@ function aBench() {
       renewals,
       keeper: createGrantKeeper({ vault, credentials }),
       obtain: createObtainTokens({
-        authorizationServers: bench.as,
+        authorizationServersOf: () => bench.as,
         clients: bench.clients,
         requireSubject,
         now: () => clock.now(),

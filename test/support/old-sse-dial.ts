@@ -36,7 +36,7 @@ export class OldSseBench {
       logger: aLog('silent').logger,
       client,
       policy: loopbackPolicy,
-      fetch: createDoorFetch(dispatcher, loopbackPolicy),
+      fetchOf: () => createDoorFetch(dispatcher, loopbackPolicy),
     });
   }
 

@@ -32,8 +32,11 @@ export class ExchangeBench {
   dispatcher: Dispatcher;
   readonly #open: Dispatcher[] = [];
 
+  readonly #elsewhere: Dispatcher;
+
   constructor() {
     this.dispatcher = this.opened({});
+    this.#elsewhere = this.opened({ policy: loopbackPolicy.withoutExceptions });
   }
 
   opened(options: Parameters<typeof openTestDoor>[0]): Dispatcher {
@@ -43,7 +46,7 @@ export class ExchangeBench {
   }
 
   get door(): Door {
-    return { dispatcher: this.dispatcher, policy: loopbackPolicy, clock: this.clock };
+    return { dispatcher: this.dispatcher, elsewhere: this.#elsewhere, policy: loopbackPolicy, clock: this.clock };
   }
 
   /** Gives the origin. */

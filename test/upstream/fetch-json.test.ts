@@ -3,7 +3,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
 import { fetchJson } from '../../src/upstream/fetch-json.ts';
-import { loopbackPolicy, openTestDoor } from '../support/a-door.ts';
+import { openTestDoor } from '../support/a-door.ts';
 import { type Listener, listen } from '../support/upstreams/listener.ts';
 import { within } from '../support/within.ts';
 
@@ -27,11 +27,7 @@ const read = (): Promise<unknown> => {
   asked.length = 0;
   const url = new URL('/keys', listener.url).href;
   const { signal } = new AbortController();
-  return within(
-    fetchJson({ dispatcher, policy: loopbackPolicy, clock: systemClock }, url, signal),
-    'the document',
-    5_000,
-  );
+  return within(fetchJson({ dispatcher, clock: systemClock }, url, signal), 'the document', 5_000);
 };
 
 describe('a document of another server', () => {

@@ -35,12 +35,17 @@ export class HttpBench {
   readonly clock = new FakeClock();
   readonly eras: EraMemory = createEraMemory(this.clock);
   readonly dispatcher: Dispatcher = openTestDoor({ socketsPerOrigin: 64 });
+  readonly #doors = {
+    dispatcher: this.dispatcher,
+    elsewhere: openTestDoor({ policy: loopbackPolicy.withoutExceptions }),
+  };
   readonly dial: Dial = createHttpDial({
-    door: { dispatcher: this.dispatcher, policy: loopbackPolicy, clock: this.clock },
+    doorOf: () => ({ ...this.#doors, policy: loopbackPolicy, clock: this.clock }),
+    clock: this.clock,
     eras: this.eras,
     client,
   });
-  readonly #closers: (() => Promise<unknown>)[] = [() => this.dispatcher.destroy()];
+  readonly #closers: (() => Promise<unknown>)[] = Object.values(this.#doors).map((door) => () => door.destroy());
 
   async keyed(options: Partial<KeyedServerOptions> = {}): Promise<KeyedServer> {
     const server = await startKeyedServer({ era: 'both', keys: [[KEY, 'anna']], ...options });

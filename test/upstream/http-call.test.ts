@@ -48,7 +48,7 @@ async function calling(
   });
   const [hearing, asked] = [aHearing(), [] as string[]];
   const call = callOverHttp(
-    { dispatcher, policy: loopbackPolicy, clock: new FakeClock() },
+    { dispatcher, elsewhere: dispatcher, policy: loopbackPolicy, clock: new FakeClock() },
     {
       target: new HttpTarget(new URL('/mcp', server.url), [], [], new Echo([])),
       headers: [],

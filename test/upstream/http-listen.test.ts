@@ -29,6 +29,7 @@ beforeEach(async () => {
   door = {
     dispatcher: openTestDoor({ clock, socketsPerOrigin: 1 }),
     streams: openTestDoor({ clock, socketsPerOrigin: null }),
+    elsewhere: openTestDoor({ clock, policy: loopbackPolicy.withoutExceptions }),
     policy: loopbackPolicy,
     clock,
   };
@@ -43,7 +44,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const stop of stops) stop();
-  await Promise.all([door.dispatcher.destroy(), door.streams.destroy(), server.close()]);
+  await Promise.all([door.dispatcher.destroy(), door.streams.destroy(), door.elsewhere.destroy(), server.close()]);
 });
 
 const open = (res: ServerResponse): void => void res.writeHead(200, STREAM).write(': open\n\n');

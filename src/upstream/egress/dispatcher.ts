@@ -16,11 +16,16 @@ export interface DoorOptions extends ConnectorDeps {
 const SOCKET_AGE_MS = 10 * 60_000;
 
 /** Sockets are pooled per origin and carry no identity of their own: the credential travels in each request. */
-export function openDoor(options: DoorOptions): Dispatcher {
-  return new Door(options);
+export function openDoor(options: DoorOptions): Door {
+  return new DoorAgent(options);
 }
 
-class Door extends Agent {
+export interface Door extends Dispatcher {
+  /** It has no socket and opens none: nothing is under way, and closing it disturbs nobody. */
+  readonly isEmpty: boolean;
+}
+
+class DoorAgent extends Agent implements Door {
   readonly #checkOrigin: CheckOrigin;
 
   constructor(options: DoorOptions) {
@@ -40,6 +45,11 @@ class Door extends Agent {
       maxHeaderSize: 16_384,
     });
     this.#checkOrigin = options.checkOrigin;
+  }
+
+  // An origin is forgotten with its last socket.
+  get isEmpty(): boolean {
+    return Object.keys(this.stats).length === 0;
   }
 
   /** Throws EgressDeniedError. */

@@ -32,6 +32,8 @@ export interface EgressPolicy {
   /** Our own names: a call to ourselves would go round for ever. Read at each use, as the address is known late. */
   readonly selfHosts: () => readonly string[];
   readonly hasRanges: boolean;
+  /** The rule for everybody alone, as if the operator had named nothing. */
+  readonly withoutExceptions: EgressPolicy;
   /** The operator named this host for this port. */
   namesHost(host: string, port: number): boolean;
   /** The operator named a range with this address in it. */
@@ -66,11 +68,15 @@ export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }:
   const isLoopback = (address: Address): boolean => LOOPBACK.some((range) => isWithin(meantBy(address), range));
   // Whoever allows this machine's address means this machine by its other name too.
   const here = parseAddress('127.0.0.1') as Address;
-  return {
+  const bare = settings.allow.length === 0 ? undefined : createPolicy({ ...settings, allow: [] }, { selfHosts });
+  const policy: EgressPolicy = {
     allowHttp: settings.allowHttp,
     ports: new Set(settings.ports),
     selfHosts,
     hasRanges: ranges.length > 0,
+    get withoutExceptions() {
+      return bare ?? policy;
+    },
     namesHost: (host, port) =>
       hosts.has(host) || hosts.has(`${host}:${port}`) || (host === 'localhost' && namesAddress(here, port)),
     namesAddress,
@@ -85,6 +91,7 @@ export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }:
     meantBy,
     refusalOf: (address) => refusalOf(address, settings),
   };
+  return policy;
 }
 
 /** `host`, `host:port`, an address, `[v6]:port`, a range or `range:port`, as the configuration lets through. */

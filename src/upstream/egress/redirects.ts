@@ -1,6 +1,6 @@
 // What a redirect may do. Libraries follow too much: they keep a key in a header of its own when they go to
 // another origin. So they follow none, and here is the whole rule.
-import { ProxyError } from '../../shared/errors.ts';
+import { EgressDeniedError, ProxyError } from '../../shared/errors.ts';
 import { checkUrl } from './check-url.ts';
 import type { EgressPolicy } from './policy.ts';
 
@@ -26,6 +26,7 @@ const KEEPS_METHOD = new Set([307, 308]);
 /**
  * Where the answer sends us; undefined when it does not, and is the last one.
  * @param followed redirects that were followed before
+ * @param policy `withoutExceptions` once a redirect has led to another origin
  * @throws ProxyError `upstream_protocol` for what is not followed, EgressDeniedError for where nobody may go
  */
 export function nextHop(
@@ -41,15 +42,25 @@ export function nextHop(
   const target = new URL(location, hop.url);
   // As it was written: what the parser drops silently is refused here too.
   if (/^[a-z][a-z0-9+.-]*:/i.test(location)) checkUrl(location, policy);
-  const checked = checkUrl(target.href, policy);
+  checkUrl(target.href, policy);
   const isSameOrigin = target.origin === new URL(hop.url).origin;
   if (hop.carriesCredential && !isSameOrigin) throw refused(status, 'it leads to another origin');
   if (hop.method !== 'GET' && !KEEPS_METHOD.has(status)) throw refused(status, 'it would change the request');
   // What the operator allows is for addresses that somebody registered, not for where a server sends us.
-  const isException = checked.isNamed || checked.needsRange || (checked.address && policy.refusalOf(checked.address));
-  if (!isSameOrigin && isException) throw refused(status, 'it leads into a private network');
+  if (!isSameOrigin && !isOpenTo(target.href, policy.withoutExceptions))
+    throw refused(status, 'it leads to where only a registered server may be');
   if (hop.hasBody && !isSameOrigin) throw refused(status, 'it leads to another origin');
   return { url: target.href, isSameOrigin };
+}
+
+function isOpenTo(url: string, policy: EgressPolicy): boolean {
+  try {
+    checkUrl(url, policy);
+    return true;
+  } catch (error) {
+    if (error instanceof EgressDeniedError) return false;
+    throw error;
+  }
 }
 
 function refused(status: number, why: string): ProxyError {

@@ -7,14 +7,20 @@ import {
   refreshTokenGrant,
   tokenRevocation,
 } from 'openid-client';
-import { type AuthorizationServers, OAuthRefusal } from '../../credential/authorization-server.ts';
+import {
+  type AuthorizationServers,
+  type AuthorizationServersOf,
+  OAuthRefusal,
+} from '../../credential/authorization-server.ts';
+import type { TenantId } from '../../shared/id.ts';
 import type { Logger } from '../../shared/logger.ts';
+import type { MayUseHttp } from './address.ts';
 import { buildAuthorizationUrl } from './authorization-url.ts';
 import { checkCallback } from './callback-answer.ts';
-import { createDiscover } from './discover.ts';
-import { createOAuthFetch, type OAuthFetchDeps } from './oauth-fetch.ts';
+import { createDiscover, type Discover } from './discover.ts';
+import { createOAuthFetch, type OAuthFetch, type OAuthFetchDeps } from './oauth-fetch.ts';
 import { register } from './registration.ts';
-import { askForTokens, askToRevoke } from './token-request.ts';
+import { askForTokens, askToRevoke, type EndpointDeps } from './token-request.ts';
 
 export interface AuthorizationServersDeps extends OAuthFetchDeps {
   readonly logger: Logger;
@@ -23,11 +29,14 @@ export interface AuthorizationServersDeps extends OAuthFetchDeps {
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-export function createAuthorizationServers(deps: AuthorizationServersDeps): AuthorizationServers {
+export function createAuthorizationServers(deps: AuthorizationServersDeps): AuthorizationServersOf {
   const { clock, mayUseHttp, logger } = deps;
-  const fetch = createOAuthFetch(deps);
-  const endpoints = { fetch, clock };
-  const discover = createDiscover({ fetch, clock, mayUseHttp, logger });
+  const fetchOf = (tenantId: TenantId): OAuthFetch => createOAuthFetch(deps, tenantId);
+  const discover = createDiscover({ fetchOf, clock, mayUseHttp, logger });
+  return (tenantId) => serversOver({ fetch: fetchOf(tenantId), clock }, discover, mayUseHttp);
+}
+
+function serversOver(endpoints: EndpointDeps, discover: Discover, mayUseHttp: MayUseHttp): AuthorizationServers {
   return {
     discover,
     register: (place, request, signal) => register(endpoints, place, request, signal),

@@ -7,6 +7,7 @@ import type { UpstreamServer } from '../../catalog/upstream-server.ts';
 import type { AuthorizationServers, SignInPlace } from '../../credential/authorization-server.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { ProxyError } from '../../shared/errors.ts';
+import type { TenantId } from '../../shared/id.ts';
 import { describeError, type Logger } from '../../shared/logger.ts';
 import { SingleFlight } from '../../shared/single-flight.ts';
 import { withinTime } from '../../shared/within-time.ts';
@@ -25,7 +26,7 @@ const DEADLINE_MS = 30_000;
 const MAX_PLACES = 1_000;
 
 export interface DiscoverDeps {
-  readonly fetch: OAuthFetch;
+  readonly fetchOf: (tenantId: TenantId) => OAuthFetch;
   readonly clock: Clock;
   readonly mayUseHttp: MayUseHttp;
   readonly logger: Logger;
@@ -35,14 +36,14 @@ export type Discover = AuthorizationServers['discover'];
 
 type Known = { readonly until: number } & ({ readonly place: SignInPlace } | { readonly failure: ProxyError });
 
-export function createDiscover({ fetch, clock, mayUseHttp, logger }: DiscoverDeps): Discover {
+export function createDiscover({ fetchOf, clock, mayUseHttp, logger }: DiscoverDeps): Discover {
   const known = new LRUCache<string, Known>({ max: MAX_PLACES });
   const flights = new SingleFlight<SignInPlace>();
 
   async function ask(server: UpstreamServer, seen: string | undefined, signal: AbortSignal): Promise<SignInPlace> {
     const { transport } = server;
     const serverUrl = transport.kind === 'stdio' ? undefined : transport.url;
-    const limited = withBudget(fetch);
+    const limited = withBudget(fetchOf(server.tenantId));
     const pins = pinsOf(server);
     // With everything pinned a challenge could only add its scopes, and nothing is asked for that.
     const header =

@@ -2,14 +2,16 @@
 import { LRUCache } from 'lru-cache';
 import type { ExportedJWKSCache } from 'openid-client';
 import type { IdentityProvider } from '../../identity/person-sign-in.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { ProxyError } from '../../shared/errors.ts';
+import type { TenantId } from '../../shared/id.ts';
 import { SingleFlight } from '../../shared/single-flight.ts';
 import { withinTime } from '../../shared/within-time.ts';
 import { addressProblem, type MayUseHttp } from './address.ts';
 import type { Party } from './configuration.ts';
 import { createDocumentReader } from './documents.ts';
+import type { OAuthFetch } from './oauth-fetch.ts';
 import { findServerMetadata, openIdAddress, type ServerMetadata, unsafe } from './server-metadata.ts';
-import type { EndpointDeps } from './token-request.ts';
 
 const FRESH_MS = 10 * 60_000;
 const DEADLINE_MS = 15_000;
@@ -28,18 +30,24 @@ export interface Providers {
   find(provider: IdentityProvider, signal: AbortSignal): Promise<Provider>;
 }
 
-export function createProviders({ fetch, clock, mayUseHttp }: EndpointDeps & { mayUseHttp: MayUseHttp }): Providers {
+export interface ProvidersDeps {
+  readonly fetchOf: (tenantId: TenantId) => OAuthFetch;
+  readonly clock: Clock;
+  readonly mayUseHttp: MayUseHttp;
+}
+
+export function createProviders({ fetchOf, clock, mayUseHttp }: ProvidersDeps): Providers {
   const known = new LRUCache<string, { readonly provider: Provider; readonly until: number }>({ max: MAX_PROVIDERS });
   const flights = new SingleFlight<Provider>();
 
-  async function discover(issuer: string): Promise<Provider> {
+  async function discover({ tenantId, issuer }: IdentityProvider): Promise<Provider> {
     const problem = addressProblem(issuer, mayUseHttp);
     if (problem !== undefined) throw unsafe('issuer', problem);
     const found = await withinTime(clock, DEADLINE_MS, tookTooLong, (signal) =>
       findServerMetadata({
         addresses: [openIdAddress(issuer)],
         issuers: [issuer],
-        read: createDocumentReader(fetch, signal),
+        read: createDocumentReader(fetchOf(tenantId), signal),
         mayUseHttp,
       }),
     );
@@ -51,18 +59,18 @@ export function createProviders({ fetch, clock, mayUseHttp }: EndpointDeps & { m
     return providerOf(found.metadata);
   }
 
-  async function remember(key: string, issuer: string): Promise<Provider> {
-    const provider = await discover(issuer);
+  async function remember(key: string, asked: IdentityProvider): Promise<Provider> {
+    const provider = await discover(asked);
     known.set(key, { provider, until: clock.now() + FRESH_MS });
     return provider;
   }
 
   return {
-    async find({ issuer, clientId }, signal) {
-      const key = JSON.stringify([issuer, clientId]);
+    async find(asked, signal) {
+      const key = JSON.stringify([asked.tenantId, asked.issuer, asked.clientId]);
       const kept = known.get(key);
       if (kept !== undefined && clock.now() < kept.until) return kept.provider;
-      return flights.run(key, () => remember(key, issuer), signal);
+      return flights.run(key, () => remember(key, asked), signal);
     },
   };
 }

@@ -5,6 +5,7 @@ import { OAuthUnavailable } from '../../credential/authorization-server.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { startDeadline } from '../../shared/deadline.ts';
 import { ProxyError } from '../../shared/errors.ts';
+import type { TenantId } from '../../shared/id.ts';
 import { addressProblem, type MayUseHttp } from './address.ts';
 import { bareCause } from './errors.ts';
 
@@ -41,12 +42,14 @@ export interface OAuthAnswer {
 export type OAuthFetch = (request: OAuthRequest) => Promise<OAuthAnswer>;
 
 export interface OAuthFetchDeps {
-  readonly fetch: FetchLike;
+  /** The one way out: each tenant's sockets are its own, so none carries the secrets of two. */
+  readonly fetchOf: (tenantId: TenantId) => FetchLike;
   readonly clock: Clock;
   readonly mayUseHttp: MayUseHttp;
 }
 
-export function createOAuthFetch({ fetch, clock, mayUseHttp }: OAuthFetchDeps): OAuthFetch {
+export function createOAuthFetch({ fetchOf, clock, mayUseHttp }: OAuthFetchDeps, tenantId: TenantId): OAuthFetch {
+  const fetch = fetchOf(tenantId);
   return async ({ url, method, headers, body, headOnly = false, withinMs = REQUEST_MS, signal }) => {
     const problem = addressProblem(url, mayUseHttp);
     if (problem !== undefined) throw new ProxyError('upstream_protocol', `An address of the sign-in ${problem}.`);

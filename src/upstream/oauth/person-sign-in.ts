@@ -10,29 +10,30 @@ import {
 import { type OAuthClient, OAuthRefusal, OAuthUnavailable } from '../../credential/authorization-server.ts';
 import type { IdentityProvider, PersonRequest, PersonSignIn } from '../../identity/person-sign-in.ts';
 import { ProxyError } from '../../shared/errors.ts';
-import { parsePrincipalId } from '../../shared/id.ts';
+import { parsePrincipalId, type TenantId } from '../../shared/id.ts';
 import { writeUrl } from './authorization-url.ts';
 import { checkCallback } from './callback-answer.ts';
 import { configure, type Send } from './configuration.ts';
 import { asProxyError, translateError } from './errors.ts';
 import { createProviders, type Provider } from './identity-providers.ts';
-import { createOAuthFetch, type OAuthAnswer, type OAuthFetchDeps } from './oauth-fetch.ts';
+import { createOAuthFetch, type OAuthAnswer, type OAuthFetch, type OAuthFetchDeps } from './oauth-fetch.ts';
 import { readTokenAnswer } from './token-answer.ts';
 import { posted, withoutEcho } from './token-request.ts';
 
 export function createPersonSignIn(deps: OAuthFetchDeps): PersonSignIn {
   const { clock, mayUseHttp } = deps;
-  const fetch = createOAuthFetch(deps);
-  const providers = createProviders({ fetch, clock, mayUseHttp });
+  const fetchOf = (tenantId: TenantId): OAuthFetch => createOAuthFetch(deps, tenantId);
+  const providers = createProviders({ fetchOf, clock, mayUseHttp });
 
   /** The claims of an ID token that holds. Throws OAuthRefusal, OAuthUnavailable. */
   async function claimsFrom(
     known: Provider,
-    client: OAuthClient,
+    provider: IdentityProvider,
     { redirectUri, state, nonce, verifier }: PersonRequest,
     query: URLSearchParams,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const [client, fetch] = [clientOf(provider), fetchOf(provider.tenantId)];
     const send: Send = async (endpoint, request) => {
       if (endpoint === 'jwks')
         return readKeys(await fetch({ url: known.jwksUri, method: 'GET', headers: request.headers, signal }));
@@ -70,7 +71,7 @@ export function createPersonSignIn(deps: OAuthFetchDeps): PersonSignIn {
       const known = await providers.find(provider, signal);
       try {
         checkCallback({ ...known, state: request.state }, query);
-        return personIn(await claimsFrom(known, clientOf(provider), request, query, signal), provider.claim);
+        return personIn(await claimsFrom(known, provider, request, query, signal), provider.claim);
       } catch (error) {
         throw verdictOn(translateError(error, signal));
       }

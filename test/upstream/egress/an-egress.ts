@@ -26,20 +26,23 @@ export class Egress {
   readonly policy: EgressPolicy;
   readonly denials: Denial[] = [];
   readonly #dispatcher: Dispatcher;
+  readonly #elsewhere: Dispatcher;
 
   private constructor(network: Network, { settings = STRICT, selfHosts = [], ownAddresses = [], deps }: EgressOptions) {
     this.network = network;
     this.policy = createPolicy(settings, { selfHosts: () => selfHosts });
-    this.#dispatcher = openTestDoor({
+    const rules = {
       policy: this.policy,
       resolve: network.resolve,
       dial: network.dial,
       ca: CA,
       ownAddresses: () => ownAddresses,
-      onDenied: (denial) => this.denials.push(denial),
+      onDenied: (denial: Denial) => this.denials.push(denial),
       clock: this.clock,
       ...deps,
-    });
+    };
+    this.#dispatcher = openTestDoor(rules);
+    this.#elsewhere = openTestDoor({ ...rules, policy: this.policy.withoutExceptions });
   }
 
   static async open(options: EgressOptions = {}): Promise<Egress> {
@@ -47,7 +50,7 @@ export class Egress {
   }
 
   get door(): Door {
-    return { dispatcher: this.#dispatcher, policy: this.policy, clock: this.clock };
+    return { dispatcher: this.#dispatcher, elsewhere: this.#elsewhere, policy: this.policy, clock: this.clock };
   }
 
   /** One request, redirects and all. */
@@ -62,7 +65,7 @@ export class Egress {
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher.destroy();
+    await Promise.all([this.#dispatcher.destroy(), this.#elsewhere.destroy()]);
     await this.network.close();
   }
 }

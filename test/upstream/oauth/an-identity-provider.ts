@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { IdentityProvider, PersonRequest } from '../../../src/identity/person-sign-in.ts';
 import type { Secret } from '../../../src/shared/secret.ts';
 import { createPersonSignIn } from '../../../src/upstream/oauth/person-sign-in.ts';
-import { NEVER, OAuthBench, REDIRECT_URI, VERIFIER } from './an-oauth-bench.ts';
+import { ACME, NEVER, OAuthBench, REDIRECT_URI, VERIFIER } from './an-oauth-bench.ts';
 import type { Site } from './an-oauth-site.ts';
 
 export const OIDC = '/.well-known/openid-configuration';
@@ -66,7 +66,7 @@ export class IdentityBench extends OAuthBench {
 
   provider(rest: Partial<IdentityProvider> = {}): IdentityProvider {
     const clientSecret: Secret | undefined = undefined;
-    return { issuer: this.idp.origin, clientId: 'web', clientSecret, claim: 'sub', ...rest };
+    return { tenantId: ACME, issuer: this.idp.origin, clientId: 'web', clientSecret, claim: 'sub', ...rest };
   }
 
   prove(query = 'code=c1&state=st', provider: Partial<IdentityProvider> = {}): Promise<string> {

@@ -7,6 +7,7 @@ import type {
   OAuthClient,
   SignInPlace,
 } from '../../../src/credential/authorization-server.ts';
+import type { TenantId } from '../../../src/shared/id.ts';
 import { createLogger, type Logger } from '../../../src/shared/logger.ts';
 import { Secret } from '../../../src/shared/secret.ts';
 import { createNetDial } from '../../../src/upstream/egress/dial.ts';
@@ -17,6 +18,7 @@ import { loopbackPolicy, openTestDoor } from '../../support/a-door.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type Script, Site } from './an-oauth-site.ts';
 
+export const ACME = 'acme' as TenantId;
 export const NEVER = new AbortController().signal;
 export const REDIRECT_URI = 'https://px.test/oauth/callback/c1';
 export const VERIFIER = 'verifier-0123456789-0123456789-0123456789-0';
@@ -46,11 +48,11 @@ export class OAuthBench {
   readonly #sites: Site[] = [];
   readonly #clear = new Set<string>();
   readonly deps: OAuthFetchDeps = {
-    fetch: createDoorFetch(this.#dispatcher, loopbackPolicy),
+    fetchOf: () => createDoorFetch(this.#dispatcher, loopbackPolicy),
     clock: this.clock,
     mayUseHttp: (url) => this.#clear.has(new URL(url).origin),
   };
-  readonly servers: AuthorizationServers = createAuthorizationServers({ ...this.deps, logger: this.logger });
+  readonly servers: AuthorizationServers = createAuthorizationServers({ ...this.deps, logger: this.logger })(ACME);
 
   /** A site that may be asked. */
   async site(scripts: Readonly<Record<string, Script>> = {}): Promise<Site> {
