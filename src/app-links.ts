@@ -71,7 +71,7 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   };
   const limited = { ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN };
   const calls = doorsFor('doors for calls', new TenantDoors(() => openDoor(limited), clock));
-  // Behind the calls that hang at a server nobody waits for a sign-in there.
+  // A sign-in does not wait behind calls that hang at the same origin.
   const signIns = doorsFor('doors for sign-ins', new TenantDoors(() => openDoor(limited), clock));
   // A stream keeps its socket: as many as there are connections that listen, and none of them a call's.
   const unlimited = { ...rules, socketsPerOrigin: null };

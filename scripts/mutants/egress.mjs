@@ -2,9 +2,13 @@
 const CONNECTOR = 'src/upstream/egress/connector.ts';
 const CHECK = 'src/upstream/egress/check-url.ts';
 const REDIRECTS = 'src/upstream/egress/redirects.ts';
+const FOLLOW = 'src/upstream/http-follow.ts';
+const DOORS = 'src/upstream/egress/tenant-doors.ts';
+const LINKS = 'src/app-links.ts';
 const TOCTOU = 'test/upstream/egress/toctou.test.ts';
 const CORPUS = 'test/upstream/egress/vectors-connector.test.ts';
 const TABLE = 'test/upstream/egress/address-table.test.ts';
+const APART = 'test/e2e/sockets-apart.test.ts';
 
 export const EGRESS = [
   {
@@ -137,13 +141,7 @@ export const EGRESS = [
   },
   {
     name: 'headers are kept on the way to another origin',
-    edits: [
-      [
-        'src/upstream/http-follow.ts',
-        'next.isSameOrigin ? request.headers : plainHeaders(request.headers)',
-        'request.headers',
-      ],
-    ],
+    edits: [[FOLLOW, 'next.isSameOrigin ? request.headers : plainHeaders(request.headers)', 'request.headers']],
     tests: [CORPUS],
   },
   {
@@ -155,11 +153,7 @@ export const EGRESS = [
     name: 'where a redirect leads is not checked',
     edits: [
       [REDIRECTS, '  if (/^[a-z][a-z0-9+.-]*:/i.test(location)) checkUrl(location, policy);\n', ''],
-      [
-        REDIRECTS,
-        'const checked = checkUrl(target.href, policy);',
-        'const checked = {} as { isNamed?: true; needsRange?: true; address?: undefined };',
-      ],
+      [REDIRECTS, '  checkUrl(target.href, policy);\n', ''],
       [
         CHECK,
         "else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));",
@@ -168,5 +162,57 @@ export const EGRESS = [
       [CONNECTOR, '  requireAllowed(deps, target, target.host);\n', ''],
     ],
     tests: [CORPUS],
+  },
+  {
+    name: 'a redirect elsewhere has the exceptions of the operator, and the sockets of what is registered',
+    edits: [
+      [
+        FOLLOW,
+        'dispatcher: door.elsewhere, policy: door.policy.withoutExceptions',
+        'dispatcher: door.dispatcher, policy: door.policy',
+      ],
+    ],
+    tests: ['test/upstream/egress/elsewhere.test.ts'],
+  },
+  {
+    name: 'what follows a redirect elsewhere has the exceptions again',
+    edits: [
+      [FOLLOW, 'if (next.origin !== request.origin)\n', 'lane = door;\n    if (next.origin !== request.origin)\n'],
+    ],
+    tests: ['test/upstream/egress/elsewhere.test.ts'],
+  },
+  {
+    name: 'all tenants share sockets',
+    edits: [[DOORS, 'this.#doors.get(tenantId) ??', 'this.#doors.values().next().value ??']],
+    tests: [APART],
+  },
+  {
+    name: 'sign-ins of all tenants share sockets',
+    edits: [
+      [LINKS, 'createDoorFetch(signIns.of(tenantId)', "createDoorFetch((tenantId, signIns.of('all' as TenantId))"],
+    ],
+    tests: [APART],
+  },
+  {
+    name: 'HTTP+SSE of all tenants shares sockets',
+    edits: [
+      [LINKS, 'createDoorFetch(streams.of(tenantId)', "createDoorFetch((tenantId, streams.of('all' as TenantId))"],
+    ],
+    tests: [APART],
+  },
+  {
+    name: 'a door in use is closed',
+    edits: [[DOORS, '      if (!door.isEmpty) continue;\n', '']],
+    tests: ['test/upstream/egress/tenant-doors.test.ts'],
+  },
+  {
+    name: 'doors of tenants are never closed',
+    edits: [[DOORS, '      if (!door.isEmpty) continue;\n', '      continue;\n']],
+    tests: ['test/upstream/egress/tenant-doors.test.ts'],
+  },
+  {
+    name: 'after the end a tenant gets a new door',
+    edits: [[DOORS, 'if (this.#isClosed) void door.destroy();\n    else ', '']],
+    tests: ['test/upstream/egress/tenant-doors.test.ts'],
   },
 ];

@@ -51,6 +51,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/agent/responder.ts ONE_WRITE_BYTES',
   'src/agent/server.ts SWEEP_MS',
   'src/agent/sessions.ts SWEEP_MS',
+  'src/upstream/egress/tenant-doors.ts SWEEP_MS',
   'src/catalog/near-miss.ts LONGEST',
   'src/catalog/tool.ts MAX_LISTED_BYTES',
   'src/consent/connect.ts SAME_CLICK_MS',
