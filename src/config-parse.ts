@@ -67,6 +67,11 @@ export function parseHostAndPort(value: string): string | undefined {
   return (port === undefined ? host : `${host}:${Number(port)}`).toLowerCase();
 }
 
+/** What has a scheme was meant for another variable, and may hold a password: it would be made a path, and printed. */
+export function parsePath(value: string): string | undefined {
+  return value.includes('://') ? undefined : value;
+}
+
 /** As text without leading zeros. */
 export function parsePort(value: string): string | undefined {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;

@@ -13,6 +13,7 @@ import {
   parseHostAndPort,
   parseMasterKeys,
   parseOrigin,
+  parsePath,
   parsePort,
   parsePublicUrl,
   parseTrustProxy,
@@ -204,8 +205,8 @@ const processArea = z.object({
   DATABASE_URL: text('must start with postgres:// or postgresql://', (value) =>
     /^postgres(?:ql)?:\/\/\S+$/.test(value) ? new Secret(value) : undefined,
   ).optional(),
-  KEYBEARER_DATA_DIR: z.string(),
-  KEYBEARER_CONFIG: z.string().optional(),
+  KEYBEARER_DATA_DIR: text('must be a directory, not an address', parsePath),
+  KEYBEARER_CONFIG: text('must be the path of a file, not an address', parsePath).optional(),
   KEYBEARER_COMMAND_USER: text(
     'must be a uid or uid:gid, in numbers from 1 on; root is refused',
     parseCommandUser,

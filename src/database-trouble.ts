@@ -28,6 +28,7 @@ const SAID: readonly (readonly [start: string, words: string])[] = [
   ['42', 'its tables are not those of this version'],
   ['53300', 'it has no connection left'],
   ['53', 'it has run out of memory or space'],
+  ['55000', 'it takes no connections'],
   ['55P03', 'another process holds a lock for too long'],
   ['57P', 'it is starting or stopping'],
   ['08', 'the connection broke'],
@@ -36,6 +37,13 @@ const SAID: readonly (readonly [start: string, words: string])[] = [
 /** What the driver says without a code. */
 const WITHOUT_CODE: Readonly<Record<string, string>> = {
   'timeout expired': 'it does not answer',
+  'timeout exceeded when trying to connect': 'it does not answer',
+  'Connection terminated due to connection timeout': 'it does not answer',
+  'Query read timeout': 'it does not answer',
+  'Connection terminated unexpectedly': 'it closed the connection',
+  'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string': 'it wants a password, and its address has none',
+  'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a non-empty string':
+    'it wants a password, and that in its address is empty',
   'The server does not support SSL connections': 'it does not speak TLS, which its address asks for',
 };
 

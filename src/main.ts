@@ -23,6 +23,7 @@ import { systemClock } from './shared/clock.ts';
 import { Lifecycle } from './shared/lifecycle.ts';
 import { createLogger, describeError, type Logger } from './shared/logger.ts';
 import type { Secret } from './shared/secret.ts';
+import { StartError, startTrouble } from './start-trouble.ts';
 import { createAgentKeyStore } from './store/agent-keys.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded.ts';
@@ -36,9 +37,6 @@ import { welcomeText } from './welcome.ts';
 const USAGE = 'usage: keybearer [serve|migrate]';
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
   .version;
-
-/** Says what the operator can do about it. */
-class StartError extends Error {}
 
 /** Everything that has to be there before the app can be built. */
 async function prepare(
@@ -120,9 +118,7 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
     });
     life.onClose('operator file', () => watch.close());
     if (!watch.first.ok)
-      throw new ConfigError(
-        watch.first.problems.map(({ path, message }) => `${config.operatorFile ?? ''} ${path}: ${message}`),
-      );
+      throw new ConfigError(watch.first.problems.map(({ path, message }) => `KEYBEARER_CONFIG ${path}: ${message}`));
     file = watch.first.file;
   }
   const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger);
@@ -176,6 +172,14 @@ function stopOnSignal(life: Lifecycle, logger: Logger): void {
   process.on('SIGINT', onSignal);
 }
 
+/** As Node would, but for what it prints: the whole error, with whatever a library quotes in it (T23). */
+function endOnUncaught(logger: Logger): void {
+  process.on('uncaughtException', (error: unknown) => {
+    logger.error({ error: describeError(error) }, 'ended by an error that nobody caught');
+    process.exit(1);
+  });
+}
+
 async function main(): Promise<void> {
   const command = process.argv[2] ?? 'serve';
   if (command !== 'serve' && command !== 'migrate') {
@@ -186,6 +190,7 @@ async function main(): Promise<void> {
   const logger = createLogger(config.logLevel);
   const life = new Lifecycle();
   stopOnSignal(life, logger);
+  endOnUncaught(logger);
   try {
     if (command === 'serve') await serve(config, logger, life);
     else {
@@ -199,17 +204,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Node's own words for what goes wrong most often say nothing about settings. */
-function hintFor(error: unknown): string {
-  const { code, port } = error as { code?: unknown; port?: unknown };
-  if (code === 'EADDRINUSE') return ` Something listens on port ${String(port)} already; choose another with PORT=….`;
-  if (code === 'EACCES' || code === 'EROFS') return ' Choose a writable KEYBEARER_DATA_DIR.';
-  return '';
-}
-
 main().catch((error: unknown) => {
-  const isTold = error instanceof ConfigError || error instanceof StartError;
-  const message = error instanceof Error ? error.message : 'unknown error';
-  process.stderr.write(isTold ? `${message}\n` : `Keybearer could not start: ${message}.${hintFor(error)}\n`);
+  process.stderr.write(`${startTrouble(error)}\n`);
   process.exit(1);
 });

@@ -1,6 +1,7 @@
 // Master keys in a file: one or several, the first wraps, all open. The file is read again when it changes, so that a
 // master key is rotated while serving. A reading that does not hold changes nothing and is reported.
 import type { Clock } from '../shared/clock.ts';
+import { OwnError } from '../shared/errors.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type FileReading, watchFile } from '../shared/watch-file.ts';
 import type { KeyProvider } from './key-provider.ts';
@@ -43,7 +44,9 @@ export async function openKeyFile({ path, clock, logger }: KeyFileOptions): Prom
     keys = readKeys(watch.first);
   } catch (error) {
     watch.close();
-    throw new Error(`${path} does not hold: ${error instanceof Error ? error.message : 'unknown'}`, { cause: error });
+    throw new OwnError(`${path} does not hold: ${error instanceof OwnError ? error.message : 'unknown'}`, {
+      cause: error,
+    });
   }
   return {
     list: () => keys.list(),
@@ -60,7 +63,7 @@ export async function openKeyFile({ path, clock, logger }: KeyFileOptions): Prom
 
 /** On lines of their own or parted by commas; a line that begins with # is a remark. */
 function readKeys(reading: FileReading): LocalKeys {
-  if (reading.kind === 'unreadable') throw new Error(`it cannot be read (${reading.code})`);
+  if (reading.kind === 'unreadable') throw new OwnError(`it cannot be read (${reading.code})`);
   const lines = reading.text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
   const keys = lines
     .join(',')

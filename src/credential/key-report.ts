@@ -1,4 +1,6 @@
 // What hangs on which key, for the operator, and for the start: a master key that opens nothing is told then.
+
+import { OwnError } from '../shared/errors.ts';
 import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import type { KeyProvider } from './key-provider.ts';
@@ -68,7 +70,7 @@ export async function requireMasterKey(deps: KeyReportDeps, logger: Logger): Pro
     return;
   }
   if (known.some((id) => wraps.has(id))) return;
-  throw new Error(
+  throw new OwnError(
     `no stored key can be opened with the master keys that are given (${known.join(', ')}): they are wrapped by ${[...wraps.keys()].join(', ')}. ` +
       'Give the one of before as well, in KEYBEARER_MASTER_KEY=new,old or as a second line of master.key in the data directory; or use the database that belongs to this key',
   );

@@ -1,5 +1,6 @@
 // Master keys that this process holds itself, from the environment or a file: wraps with the first, opens with any.
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
+import { OwnError } from '../shared/errors.ts';
 import { type KeyProvider, keyUnknown, NotAuthentic } from './key-provider.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 
@@ -17,7 +18,7 @@ export type LocalKeys = Pick<KeyProvider, 'list' | 'wrap' | 'unwrap'>;
 export function createLocalKeys(base64Keys: readonly string[]): LocalKeys {
   const keys = new Map(base64Keys.map(toMasterKey).map((key) => [key.id, key]));
   const [first] = keys.values();
-  if (first === undefined) throw new Error('There is no master key.');
+  if (first === undefined) throw new OwnError('There is no master key.');
   return {
     list: async () => [...keys.keys()].map((id) => ({ id, isCurrent: id === first.id })),
     wrap: async (plaintext, words) => ({ keyId: first.id, bytes: sealBox(first.key, ['v1', ...words], plaintext) }),
@@ -43,7 +44,7 @@ function toMasterKey(base64: string, index: number): MasterKey {
   // Decoding forgives what it does not know, and half a key would pass for another one.
   const text = base64.trim();
   const bytes = BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
-  if (bytes.length !== KEY_BYTES) throw new Error(`Master key ${index + 1} is not ${KEY_BYTES} bytes in base64.`);
+  if (bytes.length !== KEY_BYTES) throw new OwnError(`Master key ${index + 1} is not ${KEY_BYTES} bytes in base64.`);
   const id = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   return { id, key: createSecretKey(bytes) };
 }

@@ -1,6 +1,7 @@
 // Whom PostgreSQL runs as when we are root: the cluster's owner, else an unprivileged user of the system.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { OwnError } from '../../shared/errors.ts';
 import { type Account, canRun } from './run.ts';
 
 const PREFERRED = ['postgres', 'nobody'];
@@ -27,7 +28,7 @@ async function createAccount(): Promise<Account> {
     (await canRun(undefined, '/usr/sbin/adduser', '-S', '-D', '-H', '-s', '/bin/false', CREATED));
   const account = created ? await findAccount(CREATED) : undefined;
   if (account !== undefined) return account;
-  throw new Error(
+  throw new OwnError(
     'PostgreSQL does not run as root, and there is no user to run it as: create a user named "postgres", or set DATABASE_URL.',
   );
 }

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { OwnError } from '../../shared/errors.ts';
 import { isRoot } from './account.ts';
 import { copyNative } from './native-copy.ts';
 import { type Account, canRun } from './run.ts';
@@ -31,7 +32,7 @@ export async function findNativePackage(): Promise<NativePackage> {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
     return { directory: root, version };
   } catch (cause) {
-    throw new Error(`There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL.`, { cause });
+    throw new OwnError(`There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL.`, { cause });
   }
 }
 
@@ -47,7 +48,7 @@ export async function resolveBinaries(
     const copy = await copyNative(source, cache);
     if (copy !== undefined && (await canRunBoth(toBinaries(copy), account))) return toBinaries(copy);
   }
-  throw new Error(
+  throw new OwnError(
     `The PostgreSQL programs in ${source.directory} cannot be run, nor can a copy of them; set DATABASE_URL.`,
   );
 }

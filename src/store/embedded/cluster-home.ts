@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OwnError } from '../../shared/errors.ts';
 import { isRoot, resolveAccount } from './account.ts';
 import { type Account, canRun } from './run.ts';
 
@@ -22,7 +23,7 @@ export async function resolveClusterHome(dataDir: string, outside: readonly stri
   if (owner !== undefined) return toKnownHome(noted ?? join(dataDir, 'postgres'), owner);
   if (noted === undefined) return makeHome(dataDir, outside);
   // Rather than an empty database in its place, and everything that was known gone without a word.
-  throw new Error(`${join(dataDir, LOCATION_FILE)} says that the database is in ${noted}, but it is not there.`);
+  throw new OwnError(`${join(dataDir, LOCATION_FILE)} says that the database is in ${noted}, but it is not there.`);
 }
 
 async function readLocation(dataDir: string): Promise<string | undefined> {
@@ -54,10 +55,10 @@ function isMissing(error: unknown): boolean {
 async function toKnownHome(directory: string, owner: Account): Promise<ClusterHome> {
   const account = isRoot() ? owner : undefined;
   if (!isRoot() && process.getuid !== undefined && owner.uid !== process.getuid()) {
-    throw new Error(`The database in ${directory} belongs to user ${owner.uid}; start as that user or as root.`);
+    throw new OwnError(`The database in ${directory} belongs to user ${owner.uid}; start as that user or as root.`);
   }
   if (await canEnter(directory, account)) return { directory, account };
-  throw new Error(
+  throw new OwnError(
     `User ${owner.uid}, who owns the database in ${directory}, cannot enter it; open the directories above it.`,
   );
 }
@@ -72,7 +73,7 @@ async function makeHome(dataDir: string, outside: readonly string[]): Promise<Cl
     await writeFile(join(dataDir, LOCATION_FILE), `${directory}\n`, { mode: 0o600 });
     return { directory, account };
   }
-  throw new Error(
+  throw new OwnError(
     `No directory for the database was found that user ${account?.uid ?? 'running this'} can enter; set DATABASE_URL.`,
   );
 }

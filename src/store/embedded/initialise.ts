@@ -1,6 +1,7 @@
 // Makes a new cluster, whole or not at all.
 import { chown, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OwnError } from '../../shared/errors.ts';
 import type { ClusterHome } from './cluster-home.ts';
 import { run } from './run.ts';
 
@@ -47,7 +48,7 @@ async function requireVersion(pgdata: string, version: string): Promise<void> {
   const made = (await readFile(join(pgdata, 'PG_VERSION'), 'utf8')).trim();
   const [major] = version.split('.');
   if (made !== major)
-    throw new Error(`The database in ${pgdata} was made by PostgreSQL ${made} and cannot be read by ${version}.`);
+    throw new OwnError(`The database in ${pgdata} was made by PostgreSQL ${made} and cannot be read by ${version}.`);
 }
 
 async function moveInto(draft: string, pgdata: string): Promise<boolean> {

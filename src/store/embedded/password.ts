@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OwnError } from '../../shared/errors.ts';
 
 export const PASSWORD_FILE = 'postgres.password';
 
@@ -15,7 +16,7 @@ export async function keepPassword(dataDir: string): Promise<string> {
   await link(draft, file).catch(() => undefined);
   await rm(draft);
   const password = await readPassword(file);
-  if (password === undefined) throw new Error(`The database's password could not be written to ${file}.`);
+  if (password === undefined) throw new OwnError(`The database's password could not be written to ${file}.`);
   return password;
 }
 

@@ -1,5 +1,6 @@
 // Runs a PostgreSQL program as the user who owns the cluster, with nothing of our own environment.
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
+import { OwnError } from '../../shared/errors.ts';
 
 /** Whom PostgreSQL runs as; undefined for ourselves. It refuses to run as root. */
 export interface Account {
@@ -18,7 +19,7 @@ export function run(account: Account | undefined, command: string, ...args: read
     const options = { ...account, env: ENVIRONMENT, cwd: '/', timeout: RUN_TIMEOUT_MS };
     execFile(command, [...args], options, (error, stdout, stderr) => {
       if (error === null) resolve();
-      else reject(new Error(`${command} failed: ${(stderr || stdout || error.message).trim().slice(-1_000)}`));
+      else reject(new OwnError(`${command} failed: ${(stderr || stdout || error.message).trim().slice(-1_000)}`));
     });
   });
 }

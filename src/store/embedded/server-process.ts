@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { createServer, Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { OwnError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { ClusterHome } from './cluster-home.ts';
 import { type Account, spawnDetached } from './run.ts';
 
 export interface ServerProcess {
+  readonly pid: number | undefined;
   hasExited(): boolean;
   /** The last lines it wrote. */
   said(): string;
@@ -43,7 +45,7 @@ export async function spawnServer({ home, postgres, fsync, logger }: ServerProce
     });
   }
   letGo(child, child.stderr);
-  return { hasExited: () => exited, said: () => lines.join('\n') };
+  return { pid: child.pid, hasExited: () => exited, said: () => lines.join('\n') };
 }
 
 function settings(port: number, fsync: boolean): Readonly<Record<string, string | number>> {
@@ -73,7 +75,7 @@ async function findFreePort(): Promise<number> {
   const address = probe.address();
   probe.close();
   await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port was given');
+  if (address === null || typeof address === 'string') throw new OwnError('no free port was given');
   return address.port;
 }
 

@@ -1,6 +1,7 @@
 // Starts the server of a cluster, or joins the one that another process has started.
 import { join } from 'node:path';
 import type { Clock } from '../../shared/clock.ts';
+import { OwnError } from '../../shared/errors.ts';
 import { findPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
 import { guardServer, type ServerProcess, type ServerProcessOptions, spawnServer } from './server-process.ts';
 import { openSession, type Session } from './session.ts';
@@ -25,28 +26,46 @@ const MAX_FAILURES = 20;
 const PAUSE_AFTER_FAILURE_MS = 250;
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const started: { own?: ServerProcess | undefined } = {};
+  try {
+    return await startOrJoin(options, started);
+  } catch (error) {
+    // A server that nobody knows of would keep the cluster, and go on for ever.
+    const { own } = started;
+    if (own?.pid !== undefined && !own.hasExited()) await stopPostmaster(own.pid, pgdataOf(options), options.clock);
+    throw error;
+  }
+}
+
+const pgdataOf = ({ home }: ServerOptions): string => join(home.directory, 'pgdata');
+
+/** Notes in `started` which server it has started, as long as that runs. */
+async function startOrJoin(
+  options: ServerOptions,
+  started: { own?: ServerProcess | undefined },
+): Promise<RunningServer> {
   const { clock, password, logger } = options;
-  const pgdata = join(options.home.directory, 'pgdata');
+  const pgdata = pgdataOf(options);
   const startedAt = clock.now();
   let failures = 0;
-  let own: ServerProcess | undefined;
   while (clock.now() - startedAt < START_TIMEOUT_MS) {
     const running = await findPostmaster(pgdata);
     const session = running && (await openSession(running.port, password, logger));
     if (running !== undefined && session !== undefined) return toRunningServer(options, pgdata, running, session);
-    if (own?.hasExited() === true) {
-      if (++failures === MAX_FAILURES) throw new Error(`The embedded database does not start:\n${own.said()}`);
-      own = undefined;
+    if (started.own?.hasExited() === true) {
+      if (++failures === MAX_FAILURES)
+        throw new OwnError(`The embedded database does not start:\n${started.own.said()}`);
+      started.own = undefined;
       await clock.sleep(PAUSE_AFTER_FAILURE_MS);
-    } else if (running === undefined && own === undefined) {
-      own = await spawnServer(options);
-    } else if (running !== undefined && own === undefined && clock.now() - startedAt > DEAF_AFTER_MS) {
+    } else if (running === undefined && started.own === undefined) {
+      started.own = await spawnServer(options);
+    } else if (running !== undefined && started.own === undefined && clock.now() - startedAt > DEAF_AFTER_MS) {
       // Left by somebody before us; it neither answers nor ends.
       await stopPostmaster(running.pid, pgdata, clock);
     }
     await clock.sleep(LOOK_EVERY_MS);
   }
-  throw new Error(`The embedded database did not start in time.\n${own?.said() ?? ''}`);
+  throw new OwnError(`The embedded database did not start in time.\n${started.own?.said() ?? ''}`);
 }
 
 function toRunningServer(

@@ -1,5 +1,6 @@
 // Our own session in the server: shows that it answers to our password, and holds the claim to own it.
 import pg from 'pg';
+import { OwnError } from '../../shared/errors.ts';
 import { describeError, type Logger } from '../../shared/logger.ts';
 import { SUPERUSER } from './initialise.ts';
 import { PASSWORD_FILE } from './password.ts';
@@ -43,7 +44,7 @@ export async function openSession(port: number, password: string, logger: Logger
     client.end().catch(() => undefined);
     // Class 28: this is another server, or another password than the one the cluster was made with.
     if (!(error instanceof pg.DatabaseError) || !error.code?.startsWith('28')) return undefined;
-    throw new Error(`The embedded database does not take the password in ${PASSWORD_FILE}.`, { cause: error });
+    throw new OwnError(`The embedded database does not take the password in ${PASSWORD_FILE}.`, { cause: error });
   }
 }
 
