@@ -1,8 +1,10 @@
 // Request bodies: unknown JSON in, a checked value out, or every problem with its path.
 import { z } from 'zod';
 import { memberPath } from '../catalog/definition-shape.ts';
+import { isLoopbackHost } from '../catalog/loopback-host.ts';
 import { didYouMean } from '../catalog/near-miss.ts';
 import type { Problem } from '../catalog/upstream-server.ts';
+import { MAX_URL_LENGTH, urlFault } from '../shared/url-form.ts';
 import { knownMembers, plainWords } from './plain-words.ts';
 import { AdminProblem, invalid, invalidAt } from './problem.ts';
 
@@ -69,14 +71,13 @@ export const line = (max: number) =>
     .regex(/^[^\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, 'must not have line breaks or control characters');
 
 /** Secrets travel there, so only TLS or this machine. */
-export const safeUrl = z.string().max(2048).refine(isSafeUrl, 'must be an https:// URL without user name and fragment');
-
-/** As it stands, and not only as URL parsers mend it: blanks, line breaks and backslashes are read in two ways. */
-const PLAIN_URL = /^https?:\/\/[^\s\p{Cc}\p{Cf}\\]+$/iu;
+export const safeUrl = z
+  .string()
+  .max(MAX_URL_LENGTH, { abort: true })
+  .refine(isSafeUrl, 'must be an https:// URL without user name and fragment');
 
 function isSafeUrl(text: string): boolean {
-  if (!PLAIN_URL.test(text) || !URL.canParse(text)) return false;
-  const url = new URL(text);
-  const isLocal = url.protocol === 'http:' && /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(url.hostname);
-  return (url.protocol === 'https:' || isLocal) && url.username === '' && url.password === '' && url.hash === '';
+  if (urlFault(text) !== undefined || text.includes('#')) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || isLoopbackHost(hostname);
 }

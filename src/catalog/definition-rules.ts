@@ -1,5 +1,6 @@
 // The rules on single values of a definition: names, URLs, texts. Each says what is wrong, or undefined,
 // and never repeats the value, as any of them may hold a secret by mistake.
+import { MAX_URL_LENGTH, type UrlFault, urlFault } from '../shared/url-form.ts';
 
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 
@@ -10,20 +11,21 @@ export function serverNameProblem(name: string): string | undefined {
   return name === 'keybearer' ? 'is reserved: "keybearer" names our own tools' : undefined;
 }
 
+const URL_WORDS: Readonly<Record<UrlFault, string>> = {
+  length: `is longer than ${String(MAX_URL_LENGTH)} characters`,
+  characters: 'has blanks, control characters or backslashes',
+  scheme: 'must be a URL that starts with https:// or http://',
+  form: 'must be a URL that starts with https:// or http://',
+  user: 'has a user name or password in it: use "headers" or "credential"',
+};
+
 /** The form of an address only; which may be dialled is the guard's to say. A fragment is never sent, and harms nobody. */
 export function urlProblem(text: string): string | undefined {
-  if (text.length > 2048) return 'is longer than 2048 characters';
-  // `new URL` drops or rewrites these silently, so what is shown and what is dialled would differ.
-  if (/[\s\p{Cc}\\]/u.test(text)) return 'has blanks, control characters or backslashes';
-  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text))
-    return 'must be a URL that starts with https:// or http://';
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '')
-    return 'has a user name or password in it: use "headers" or "credential"';
-  return undefined;
+  const fault = urlFault(text);
+  return fault === undefined ? undefined : URL_WORDS[fault];
 }
 
-/** Cleartext to this host does not leave the machine. `url` has passed `urlProblem`. */
+/** Cleartext to this host does not leave the machine, `*.localhost` included (RFC 6761), which is no proof of a person (loopback-host.ts). `url` has passed `urlProblem`. */
 export function isLoopbackUrl(url: string): boolean {
   const host = new URL(url).hostname.toLowerCase();
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);

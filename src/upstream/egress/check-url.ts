@@ -2,11 +2,10 @@
 // registered, before each request and for each redirect. Names are not looked up here; what they resolve
 // to is checked for each socket (connector.ts).
 import { EgressDeniedError, type EgressReason } from '../../shared/errors.ts';
+import { urlFault } from '../../shared/url-form.ts';
 import { type Address, parseAddress } from './address.ts';
 import { bareHost, isInsideName, isWellFormed } from './host-names.ts';
 import type { EgressPolicy } from './policy.ts';
-
-const MAX_LENGTH = 2048;
 
 /** Where a socket may be opened to, as far as the text says. */
 export interface CheckedTarget {
@@ -24,13 +23,10 @@ export interface CheckedTarget {
 
 /** @throws EgressDeniedError, which repeats nothing of the text. */
 export function checkUrl(text: string, policy: EgressPolicy): CheckedTarget {
-  // `new URL` drops or rewrites these silently, so what is shown and what is dialled would differ.
-  if (text.length > MAX_LENGTH || /[\u0000-\u0020\u007f\\]/.test(text)) throw denied('url');
-  if (!URL.canParse(text)) throw denied('url');
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw denied('scheme');
-  if (url.username !== '' || url.password !== '') throw denied('url');
-  return checkTarget({ protocol: url.protocol, hostname: url.hostname, port: url.port }, policy);
+  const fault = urlFault(text);
+  if (fault !== undefined) throw denied(fault === 'scheme' ? 'scheme' : 'url');
+  const { protocol, hostname, port } = new URL(text);
+  return checkTarget({ protocol, hostname, port }, policy);
 }
 
 export interface Target {

@@ -1,6 +1,6 @@
 // Reads WWW-Authenticate as servers write it, which is not always as RFC 9110 §11.6.1 has it: parameters
 // twice, blanks around `=`, no quotes, several challenges in one line. One pass, whatever the length.
-import { MAX_ADDRESS_LENGTH } from './address.ts';
+import { MAX_URL_LENGTH } from '../../shared/url-form.ts';
 
 export interface Challenge {
   /** Where the protected-resource document may be, in the order named (RFC 9728 §5.1); absolute, http(s). */
@@ -63,6 +63,6 @@ function* parametersOf(text: string): Generator<readonly [name: string, value: s
 
 /** A value in single quotes is neither absolute nor a path, so it is no address. */
 function resolve(value: string, serverUrl: string): string | undefined {
-  if (value.length > MAX_ADDRESS_LENGTH || !/^(?:https?:\/\/|\/)/i.test(value)) return undefined;
+  if (value.length > MAX_URL_LENGTH || !/^(?:https?:\/\/|\/)/i.test(value)) return undefined;
   return URL.canParse(value, serverUrl) ? new URL(value, serverUrl).href : undefined;
 }
