@@ -5,6 +5,7 @@
 // printed `seed` and `path`, and fc.commands the printed `replayPath`.
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { within } from '../support/within.ts';
 import { Model } from './model.ts';
 import type { Step } from './step.ts';
 import { steps } from './steps.ts';
@@ -19,19 +20,25 @@ const MAX_RUNS = 80;
  * makes several times as long. Shrinking a failure counts in.
  */
 export const LONGEST_MS = 600_000;
+/** Each step has a bound of its own; so have the begin and the end, for what hangs there would fail without a name. */
+const EDGE_MS = 60_000;
 
 async function runAll(commands: Iterable<Step>): Promise<number> {
-  const world = await World.open();
+  const world = await within(World.open(), 'the world to open', EDGE_MS);
+  const close = (): Promise<void> => within(world.close(), 'the world to close', EDGE_MS);
   try {
     const model = new Model();
-    await giveEveryone(model, world);
+    await within(giveEveryone(model, world), 'keys for everyone', EDGE_MS);
     await fc.asyncModelRun(() => ({ model, real: world }), commands);
     const leaked = world.lines.filter((line) => line.includes('canary-'));
     expect(leaked, 'lines of the log with a key').toEqual([]);
-    return [...commands].length;
-  } finally {
-    await world.close();
+  } catch (error) {
+    // What was found counts, whatever the end says to it.
+    await close().catch(() => undefined);
+    throw error;
   }
+  await close();
+  return [...commands].length;
 }
 
 /** Throws at the first thing that must not be. */

@@ -260,7 +260,8 @@ export class World {
   async close(): Promise<void> {
     for (const { stream } of this.#streams.values()) stream.close();
     const agents = await Promise.allSettled(this.#agents.values());
-    for (const agent of agents) if (agent.status === 'fulfilled') await agent.value.close().catch(() => {});
+    for (const agent of agents)
+      if (agent.status === 'fulfilled') await within(agent.value.close(), 'an agent to leave').catch(() => {});
     try {
       await this.#restartable.stop();
     } finally {

@@ -1,9 +1,10 @@
 // The one way out. Every socket to an upstream or to a sign-in server is opened here and nowhere else, past
 // the address guard. Redirects are never followed by the library, and proxy variables of the environment are
 // ignored.
-import { Agent, type Dispatcher } from 'undici';
+import { type Client, Dispatcher, errors } from 'undici';
 import type { CheckOrigin } from './check-origin.ts';
 import { type ConnectorDeps, createConnector } from './connector.ts';
+import { SocketPool } from './socket-pool.ts';
 
 export interface DoorOptions extends ConnectorDeps {
   /** One for all doors: it depends on the policy alone. */
@@ -17,7 +18,7 @@ const SOCKET_AGE_MS = 10 * 60_000;
 
 /** Sockets are pooled per origin and carry no identity of their own: the credential travels in each request. */
 export function openDoor(options: DoorOptions): Door {
-  return new DoorAgent(options);
+  return new PooledDoor(options);
 }
 
 export interface Door extends Dispatcher {
@@ -25,14 +26,17 @@ export interface Door extends Dispatcher {
   readonly isEmpty: boolean;
 }
 
-class DoorAgent extends Agent implements Door {
-  readonly #checkOrigin: CheckOrigin;
+class PooledDoor extends Dispatcher implements Door {
+  readonly #options: DoorOptions;
+  readonly #client: Client.Options;
+  readonly #pools = new Map<string, SocketPool>();
+  #isDestroyed = false;
 
   constructor(options: DoorOptions) {
-    super({
+    super();
+    this.#options = options;
+    this.#client = {
       connect: createConnector(options),
-      connections: options.socketsPerOrigin,
-      clientTtl: SOCKET_AGE_MS,
       pipelining: 1,
       allowH2: false,
       // Each wait has its own owner: the call's deadline, the connect phase, or a listener. An idle
@@ -43,18 +47,38 @@ class DoorAgent extends Agent implements Door {
       keepAliveTimeout: 4_000,
       keepAliveMaxTimeout: 60_000,
       maxHeaderSize: 16_384,
-    });
-    this.#checkOrigin = options.checkOrigin;
+    };
   }
 
   // An origin is forgotten with its last socket.
   get isEmpty(): boolean {
-    return Object.keys(this.stats).length === 0;
+    return this.#pools.size === 0;
   }
 
-  /** Throws EgressDeniedError. */
+  /** Throws EgressDeniedError; all other errors go to the handler. */
   override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    this.#checkOrigin(String(request.origin));
-    return super.dispatch(request, handler);
+    const origin = String(request.origin);
+    this.#options.checkOrigin(origin);
+    if (this.#isDestroyed) handler.onError?.(new errors.ClientDestroyedError());
+    else (this.#pools.get(origin) ?? this.#open(origin)).dispatch(request, handler);
+    return true;
+  }
+
+  override async destroy(): Promise<void> {
+    this.#isDestroyed = true;
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+  }
+
+  #open(origin: string): SocketPool {
+    const { socketsPerOrigin, clock } = this.#options;
+    const pool = new SocketPool(origin, {
+      client: this.#client,
+      maxSockets: socketsPerOrigin,
+      maxAgeMs: SOCKET_AGE_MS,
+      now: () => clock.now(),
+      onEmpty: () => this.#pools.delete(origin),
+    });
+    this.#pools.set(origin, pool);
+    return pool;
   }
 }

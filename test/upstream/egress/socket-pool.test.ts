@@ -1,0 +1,189 @@
+// Sockets to one origin: so many and no more, used again while they are young, and nobody waits for one that is gone.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exchangeOnce } from '../../../src/upstream/http-exchange.ts';
+import { eventually } from '../../store/eventually.ts';
+import { openTestDoor } from '../../support/a-door.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const MINUTE = 60_000;
+const PLACES = 2;
+
+let clock: FakeClock;
+let server: Server;
+let origin: string;
+let sockets: Socket[];
+/** Requests that were not answered yet, in the order they came. */
+let held: { readonly path: string; readonly socket: number; answer(headers?: Record<string, string>): void }[];
+let dispatcher: ReturnType<typeof openTestDoor>;
+
+function hold(request: IncomingMessage, response: ServerResponse): void {
+  const answer = (headers: Record<string, string> = {}): void => {
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end('{}');
+  };
+  held.push({ path: request.url ?? '', socket: sockets.indexOf(request.socket), answer });
+}
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  [sockets, held] = [[], []];
+  server = createServer(hold).on('connection', (socket) => void sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  dispatcher = openTestDoor({ clock, socketsPerOrigin: PLACES });
+});
+afterEach(async () => {
+  await dispatcher.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** A socket is free a turn after its answer came. */
+const ask = async (path: string, more: { headers?: string[]; signal?: AbortSignal } = {}) => {
+  const answer = await exchangeOnce({ dispatcher, clock }, { origin, path, method: 'GET', headers: [], ...more });
+  await nextTurn();
+  return answer;
+};
+const arrived = (count: number) => eventually(`${count} requests`, () => held.length === count);
+const last = () => held[held.length - 1];
+
+async function answered(path: string): Promise<number> {
+  const before = held.length;
+  const answer = ask(path);
+  await arrived(before + 1);
+  last()?.answer();
+  await answer;
+  return last()?.socket ?? -1;
+}
+
+describe('sockets to one origin', () => {
+  it('are so many, and requests beyond wait in the order they came', async () => {
+    const asked = ['/a', '/b', '/c', '/d', '/e'].map((path) => ask(path));
+    await arrived(2);
+    for (let nth = 0; nth < asked.length; nth++) {
+      held[nth]?.answer();
+      await asked[nth];
+      await arrived(Math.min(asked.length, nth + 3));
+    }
+    expect(
+      held
+        .map(({ path }) => path)
+        .slice(0, 2)
+        .toSorted(),
+    ).toEqual(['/a', '/b']);
+    expect(held.map(({ path }) => path).slice(2)).toEqual(['/c', '/d', '/e']);
+    expect(sockets).toHaveLength(PLACES);
+  });
+
+  it('are used again, the one used last first', async () => {
+    const [one, two] = [ask('/one'), ask('/two')];
+    await arrived(2);
+    held[0]?.answer();
+    await one;
+    held[1]?.answer();
+    await two;
+    expect([await answered('/three'), await answered('/four')]).toEqual([held[1]?.socket, held[1]?.socket]);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('take no further request when they are old, whether they were idle or busy', async () => {
+    const young = await answered('/young');
+    clock.advance(10 * MINUTE);
+    expect(await answered('/at-the-limit')).toBe(young);
+    clock.advance(1);
+    const other = await answered('/old');
+    expect(other).not.toBe(young);
+    await eventually('the old one to be closed', () => sockets[young]?.destroyed === true);
+    // One that is never idle, with others in line.
+    const asked = ['/a', '/b', '/c'].map((path) => ask(path));
+    await arrived(5);
+    clock.advance(11 * MINUTE);
+    for (const { answer } of held.slice(3)) answer();
+    await arrived(6);
+    last()?.answer();
+    await Promise.all(asked);
+    expect(last()?.path).toBe('/c');
+    expect(held.slice(3, 5).map(({ socket }) => socket)).not.toContain(last()?.socket);
+  });
+
+  it('that the server closes are opened anew for those who wait', async () => {
+    const asked = ['/a', '/b', '/c', '/d'].map((path) => ask(path));
+    await arrived(2);
+    for (const { answer } of [...held]) answer({ connection: 'close' });
+    await arrived(4);
+    for (const { answer } of held.slice(2)) answer();
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(sockets).toHaveLength(4);
+  });
+
+  it('that break fail their own request alone', async () => {
+    const asked = ['/a', '/b', '/c', '/d'].map((path) =>
+      ask(path).then(
+        ({ status }) => status,
+        () => 'broken',
+      ),
+    );
+    await arrived(2);
+    sockets[held[0]?.socket ?? -1]?.destroy();
+    await arrived(3);
+    held[1]?.answer();
+    await arrived(4);
+    for (const { answer } of held.slice(2)) answer();
+    const outcomes = await Promise.all(asked);
+    expect(outcomes.toSorted()).toEqual([200, 200, 200, 'broken']);
+  });
+
+  it('are left alone by a request that is none, which takes no place', async () => {
+    for (let nth = 0; nth < 2 * PLACES; nth++)
+      await expect(ask('/bad', { headers: ['x-key', 'two\r\nlines'] })).rejects.toMatchObject({ mayRetryNow: true });
+    expect(await answered('/good')).toBe(0);
+    for (let nth = 0; nth < 2 * PLACES; nth++)
+      await expect(ask('/bad', { headers: ['x-key', 'two\r\nlines'] })).rejects.toMatchObject({ mayRetryNow: true });
+    expect(await answered('/good')).toBe(0);
+  });
+
+  it('are not waited for by whoever left', async () => {
+    const asked = ['/a', '/b'].map((path) => ask(path));
+    await arrived(2);
+    const leaving = new AbortController();
+    const left = ask('/left', { signal: leaving.signal });
+    const stays = ask('/stays');
+    leaving.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    for (const { answer } of [...held]) answer();
+    await Promise.all(asked);
+    await arrived(3);
+    last()?.answer();
+    await stays;
+    expect(held.map(({ path }) => path)).not.toContain('/left');
+  });
+});
+
+it('answers everybody when nobody is there, and then again when somebody is', async () => {
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  const asked = await Promise.allSettled(Array.from({ length: 5 }, (_, nth) => ask(`/${nth}`)));
+  expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  expect(await answered('/again')).toBe(0);
+});
+
+it('ends what runs and what waits when it is destroyed, and takes nothing more', async () => {
+  const asked = ['/a', '/b', '/c'].map((path) =>
+    ask(path).then(
+      () => 'answered',
+      () => 'ended',
+    ),
+  );
+  await arrived(2);
+  await dispatcher.destroy();
+  expect(await Promise.all(asked)).toEqual(['ended', 'ended', 'ended']);
+  await expect(ask('/late')).rejects.toThrow();
+  expect(held).toHaveLength(2);
+});
