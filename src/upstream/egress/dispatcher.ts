@@ -1,7 +1,7 @@
 // The one way out. Every socket to an upstream or to a sign-in server is opened here and nowhere else, past
 // the address guard. Redirects are never followed by the library, and proxy variables of the environment are
 // ignored.
-import { type Client, Dispatcher, errors } from 'undici';
+import { type Client, Dispatcher } from 'undici';
 import type { CheckOrigin } from './check-origin.ts';
 import { type ConnectorDeps, createConnector } from './connector.ts';
 import { SocketPool } from './socket-pool.ts';
@@ -59,8 +59,7 @@ class PooledDoor extends Dispatcher implements Door {
   override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const origin = String(request.origin);
     this.#options.checkOrigin(origin);
-    if (this.#isDestroyed) handler.onError?.(new errors.ClientDestroyedError());
-    else (this.#pools.get(origin) ?? this.#open(origin)).dispatch(request, handler);
+    (this.#pools.get(origin) ?? this.#open(origin)).dispatch(request, handler);
     return true;
   }
 
@@ -78,6 +77,7 @@ class PooledDoor extends Dispatcher implements Door {
       now: () => clock.now(),
       onEmpty: () => this.#pools.delete(origin),
     });
+    if (this.#isDestroyed) void pool.destroy();
     this.#pools.set(origin, pool);
     return pool;
   }

@@ -1,6 +1,6 @@
 // The sockets to one origin, with one client of undici for each. Which of them is free is kept instead of looked for,
 // so that a request costs the same beside two sockets as beside two hundred.
-import { Client, type Dispatcher, errors } from 'undici';
+import { Client, type Dispatcher } from 'undici';
 
 export interface SocketPoolOptions {
   readonly client: Client.Options;
@@ -32,6 +32,7 @@ export class SocketPool {
   /** Last used, first taken: the others can go idle and be closed. */
   readonly #free: Slot[] = [];
   readonly #waiting = new Set<Waiting>();
+  #isDestroyed = false;
 
   constructor(origin: string, options: SocketPoolOptions) {
     this.#origin = origin;
@@ -45,12 +46,16 @@ export class SocketPool {
     else this.#run(slot, { request, handler });
   }
 
-  /** Ends all of it; what runs or waits hears of it. */
+  /** Ends all of it: what runs, waits or comes later is told so. */
   async destroy(): Promise<void> {
+    this.#isDestroyed = true;
     const [slots, waiting] = [[...this.#slots], [...this.#waiting]];
+    this.#slots.clear();
+    this.#free.length = 0;
     this.#waiting.clear();
-    for (const { handler } of waiting) handler.onError?.(new errors.ClientDestroyedError());
-    await Promise.all(slots.map(({ client }) => client.destroy()));
+    const ended = slots.map(({ client }) => client.destroy());
+    for (const { request, handler } of waiting) this.dispatch(request, handler);
+    await Promise.all(ended);
   }
 
   #takeFree(): Slot | undefined {
@@ -79,6 +84,8 @@ export class SocketPool {
     });
     slot.client.on('drain', () => this.#release(slot));
     this.#slots.add(slot);
+    // It tells whoever comes, in the words of either kind of handler that undici knows.
+    if (this.#isDestroyed) void slot.client.destroy();
     return slot;
   }
 

@@ -3,10 +3,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createConnector } from '../../../src/upstream/egress/connector.ts';
+import { SocketPool } from '../../../src/upstream/egress/socket-pool.ts';
 import { exchangeOnce } from '../../../src/upstream/http-exchange.ts';
 import { eventually } from '../../store/eventually.ts';
-import { openTestDoor } from '../../support/a-door.ts';
+import { doorRules, openTestDoor } from '../../support/a-door.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const MINUTE = 60_000;
@@ -18,7 +21,7 @@ let origin: string;
 let sockets: Socket[];
 /** Requests that were not answered yet, in the order they came. */
 let held: { readonly path: string; readonly socket: number; answer(headers?: Record<string, string>): void }[];
-let dispatcher: ReturnType<typeof openTestDoor>;
+let dispatcher: Dispatcher;
 
 function hold(request: IncomingMessage, response: ServerResponse): void {
   const answer = (headers: Record<string, string> = {}): void => {
@@ -43,8 +46,14 @@ afterEach(async () => {
 });
 
 /** A socket is free a turn after its answer came. */
-const ask = async (path: string, more: { headers?: string[]; signal?: AbortSignal } = {}) => {
-  const answer = await exchangeOnce({ dispatcher, clock }, { origin, path, method: 'GET', headers: [], ...more });
+const ask = async (
+  path: string,
+  { through = dispatcher, ...more }: { headers?: string[]; signal?: AbortSignal; through?: Dispatcher } = {},
+) => {
+  const answer = await exchangeOnce(
+    { dispatcher: through, clock },
+    { origin, path, method: 'GET', headers: [], ...more },
+  );
   await nextTurn();
   return answer;
 };
@@ -186,4 +195,31 @@ it('ends what runs and what waits when it is destroyed, and takes nothing more',
   expect(await Promise.all(asked)).toEqual(['ended', 'ended', 'ended']);
   await expect(ask('/late')).rejects.toThrow();
   expect(held).toHaveLength(2);
+});
+
+it('says when no socket is left, so that nothing is kept of an origin that nobody asks any more', async () => {
+  let emptied = 0;
+  const pool = new SocketPool(origin, {
+    client: { connect: createConnector(doorRules({ clock })), pipelining: 1 },
+    maxSockets: PLACES,
+    maxAgeMs: MINUTE,
+    now: () => clock.now(),
+    onEmpty: () => void (emptied += 1),
+  });
+  const through = {
+    dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      pool.dispatch(request, handler);
+      return true;
+    },
+  } as Dispatcher;
+  const ended = ['/a', '/b'].map((path) => ask(path, { through }));
+  await arrived(2);
+  for (const { answer } of held) answer();
+  await Promise.all(ended);
+  await nextTurn();
+  expect(emptied).toBe(0);
+  server.closeIdleConnections();
+  await eventually('the pool to be empty', () => emptied > 0);
+  expect(emptied).toBe(1);
+  await pool.destroy();
 });
