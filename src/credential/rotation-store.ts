@@ -1,5 +1,6 @@
 // Ports: the tenants' data keys as the rotation sees them, and the rows that are sealed by them. Filled by store/.
-import type { PrincipalId, ServerId, TenantId } from '../shared/id.ts';
+import type { ServerId, TenantId } from '../shared/id.ts';
+import type { StoredAttempt } from './attempt-store.ts';
 import type { CredentialKind } from './credential-store.ts';
 import type { WrappedDataKey } from './data-key-store.ts';
 import type { Wrapped } from './key-provider.ts';
@@ -48,15 +49,8 @@ export interface SealedClient {
   readonly sealed: Buffer;
 }
 
-export interface SealedAttempt {
-  readonly stateHash: Buffer;
-  readonly contextId: string;
-  readonly principalId: PrincipalId;
-  readonly serverId: ServerId;
-  readonly binding: string;
-  readonly browserHash: Buffer;
-  readonly sealed: Buffer;
-}
+/** What it is sealed to, and what tells it from others. */
+export type SealedAttempt = Omit<StoredAttempt, 'tenantId' | 'expiresAt' | 'state'>;
 
 export interface SealedDefinition {
   readonly name: string;

@@ -8,7 +8,8 @@ import type {
   SealedTable,
 } from '../credential/rotation-store.ts';
 import type { Database } from './database.ts';
-import { toPrincipalId, toServerId } from './ids.ts';
+import { toServerId } from './ids.ts';
+import { SEALED_COLUMNS, type SealedAttemptRow, toSealedAttempt } from './sign-in-attempts.ts';
 
 interface CredentialRow {
   readonly server_id: string;
@@ -25,16 +26,6 @@ interface ClientRow {
   readonly client_id: string;
   readonly redirect_uri: string;
   readonly method: string;
-  readonly sealed: Buffer;
-}
-
-interface AttemptRow {
-  readonly state_hash: Buffer;
-  readonly context_id: string;
-  readonly principal_id: string;
-  readonly server_id: string;
-  readonly binding: string;
-  readonly browser_hash: Buffer;
   readonly sealed: Buffer;
 }
 
@@ -137,20 +128,12 @@ function clientsOf(database: Database): SealedTable<SealedClient> {
 function attemptsOf(database: Database): SealedTable<SealedAttempt> {
   return {
     async list(tenantId, fresh, after, limit) {
-      const rows = await database.forTenant(tenantId).query<AttemptRow>(
-        `SELECT state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed FROM sign_in_attempts
+      const rows = await database.forTenant(tenantId).query<SealedAttemptRow>(
+        `SELECT ${SEALED_COLUMNS} FROM sign_in_attempts
          WHERE tenant_id = $1 AND ${NOT_FRESH} AND state_hash > $3 ORDER BY state_hash LIMIT $4`,
         [tenantId, fresh, after?.stateHash ?? Buffer.alloc(0), limit],
       );
-      return rows.map((row) => ({
-        stateHash: row.state_hash,
-        contextId: row.context_id,
-        principalId: toPrincipalId(row.principal_id),
-        serverId: toServerId(row.server_id),
-        binding: row.binding,
-        browserHash: row.browser_hash,
-        sealed: row.sealed,
-      }));
+      return rows.map(toSealedAttempt);
     },
     async replace(tenantId, { stateHash, sealed }, resealed) {
       const rows = await database.forTenant(tenantId).query(

@@ -1,13 +1,14 @@
 // The sign_in_attempts table: each attempt is taken once, by whichever node its callback comes to.
 import type { AttemptState, AttemptStore, StoredAttempt } from '../credential/attempt-store.ts';
+import type { SealedAttempt } from '../credential/rotation-store.ts';
 import type { Database } from './database.ts';
 import { toPrincipalId, toServerId, toTenantId } from './ids.ts';
 import { provenBy } from './scope.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-interface AttemptRow {
-  readonly tenant_id: string;
+/** All that a seal is about, and the seal. */
+export interface SealedAttemptRow {
   readonly state_hash: Buffer;
   readonly context_id: string;
   readonly principal_id: string;
@@ -15,13 +16,16 @@ interface AttemptRow {
   readonly binding: string;
   readonly browser_hash: Buffer;
   readonly sealed: Buffer;
+}
+
+interface AttemptRow extends SealedAttemptRow {
+  readonly tenant_id: string;
   readonly expires_at: Date;
   /** The table's own check knows no other. */
   readonly state: AttemptState;
 }
 
-const COLUMNS =
-  'tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at, state';
+export const SEALED_COLUMNS = 'state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed';
 
 export function createAttemptStore(database: Database): AttemptStore {
   return {
@@ -31,7 +35,7 @@ export function createAttemptStore(database: Database): AttemptStore {
         const old = 'DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND expires_at < $2';
         await rows.query(old, [tenantId, new Date(expiresAt - DAY_MS)]);
         await rows.query(
-          `INSERT INTO sign_in_attempts (tenant_id, state_hash, context_id, principal_id, server_id, binding, browser_hash, sealed, expires_at)
+          `INSERT INTO sign_in_attempts (tenant_id, ${SEALED_COLUMNS}, expires_at)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
           [tenantId, stateHash, contextId, principalId, serverId, binding, browserHash, sealed, new Date(expiresAt)],
         );
@@ -41,7 +45,7 @@ export function createAttemptStore(database: Database): AttemptStore {
       const [row] = await database
         .within(provenBy(stateHash))
         .query<AttemptRow>(
-          `SELECT ${COLUMNS} FROM sign_in_attempts WHERE state_hash = $1 AND (state <> 'open' OR expires_at > $2)`,
+          `SELECT ${SEALED_COLUMNS}, tenant_id, expires_at, state FROM sign_in_attempts WHERE state_hash = $1 AND (state <> 'open' OR expires_at > $2)`,
           [stateHash, new Date(now)],
         );
       return row && toAttempt(row);
@@ -69,9 +73,8 @@ export function createAttemptStore(database: Database): AttemptStore {
   };
 }
 
-function toAttempt(row: AttemptRow): StoredAttempt {
+export function toSealedAttempt(row: SealedAttemptRow): SealedAttempt {
   return {
-    tenantId: toTenantId(row.tenant_id),
     stateHash: row.state_hash,
     contextId: row.context_id,
     principalId: toPrincipalId(row.principal_id),
@@ -79,6 +82,13 @@ function toAttempt(row: AttemptRow): StoredAttempt {
     binding: row.binding,
     browserHash: row.browser_hash,
     sealed: row.sealed,
+  };
+}
+
+function toAttempt(row: AttemptRow): StoredAttempt {
+  return {
+    ...toSealedAttempt(row),
+    tenantId: toTenantId(row.tenant_id),
     expiresAt: row.expires_at.getTime(),
     state: row.state,
   };

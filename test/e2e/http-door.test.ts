@@ -1,33 +1,12 @@
 // The door itself: methods, Host, Origin, what browsers may read, and the pages beside MCP.
-import http from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { type Asked, askOver } from '../support/ask.ts';
 import { RAW_KINDS, useScene, without } from '../support/scene.ts';
 import { within } from '../support/within.ts';
 
 const scene = useScene({ http: { allowedOrigins: ['https://app.example'], allowedHosts: ['mcp.example'] } });
 
-interface Asked {
-  readonly method?: string;
-  readonly path?: string;
-  readonly headers?: Record<string, string | string[]>;
-  readonly body?: string;
-}
-
-/** Node's own client, which sends Host and Origin as told. */
-const ask = ({ method = 'POST', path = '/mcp', headers = {}, body }: Asked) =>
-  within(
-    new Promise<{ status: number; headers: http.IncomingHttpHeaders; text: string }>((resolve, reject) => {
-      const { hostname, port } = new URL(scene.app.url);
-      const request = http.request({ hostname, port, path, method, headers, agent: false }, (response) => {
-        let text = '';
-        response.on('data', (chunk) => (text += String(chunk)));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-      });
-      request.on('error', reject);
-      request.end(body);
-    }),
-    'an answer',
-  );
+const ask = (asked: Partial<Asked>) => askOver(false, scene.app.url, { method: 'POST', path: '/mcp', ...asked });
 
 const INITIALIZE = JSON.stringify({
   jsonrpc: '2.0',

@@ -4,14 +4,13 @@ import { createLogger } from '../../src/shared/logger.ts';
 import { createAgentKeyStore } from '../../src/store/agent-keys.ts';
 import { createCatalogStore } from '../../src/store/catalogs.ts';
 import { openChangeFeed, retryDelayMs } from '../../src/store/change-feed.ts';
-import { createCredentialStore } from '../../src/store/credentials.ts';
 import { createIssuerStore } from '../../src/store/issuers.ts';
 import { createServerStore } from '../../src/store/servers.ts';
 import { createTenantStore } from '../../src/store/tenants.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createCuttableProxy } from './cuttable-proxy.ts';
 import { eventually } from './eventually.ts';
-import { addServer, addTenant, type OpenStore, openStore, tenantId } from './open-store.ts';
+import { addCatalog, addCredential, addServer, addTenant, type OpenStore, openStore, tenantId } from './open-store.ts';
 
 const logger = createLogger('silent');
 const acme = tenantId('acme');
@@ -89,18 +88,8 @@ describe('the change feed', () => {
     } as const;
     await createAgentKeyStore(database).create({ ...key, scopes: [], expiresAt: undefined, createdAt: now });
     await createAgentKeyStore(database).remove(acme, 'k1');
-    const catalog = { tenantId: acme, serverId, owner: '', toolsJson: '[]', binding: 'b', foundAt: now };
-    await createCatalogStore(database).put(catalog);
-    const credential = {
-      tenantId: acme,
-      serverId,
-      owner: 'p:ada',
-      kind: 'secret',
-      binding: 'b',
-      sealed: Buffer.from('x'),
-      details: {},
-    } as const;
-    await createCredentialStore(database).put(credential, now);
+    await addCatalog(database, acme, serverId, now);
+    await addCredential(database, acme, serverId, now);
     await createServerStore(database).remove(acme, 'linear');
     expect(await heard.sinceLast()).toEqual([
       { kind: 'tenants', tenantId: acme },
@@ -136,18 +125,7 @@ describe('the change feed', () => {
   it('says "read everything again" when a change is too long for a notice', async () => {
     const serverId = await addServer(store.database, acme, 'long');
     const heard = await hear();
-    const credential = {
-      tenantId: acme,
-      serverId,
-      kind: 'secret',
-      binding: 'b',
-      sealed: Buffer.from('x'),
-      details: {},
-    } as const;
-    await createCredentialStore(store.database).put(
-      { ...credential, owner: `p:${'x'.repeat(9_000)}` },
-      1_700_000_000_000,
-    );
+    await addCredential(store.database, acme, serverId, 1_700_000_000_000, `p:${'x'.repeat(9_000)}`);
     expect(await heard.sinceLast()).toEqual([{ kind: 'resync' }]);
     await heard.close();
   });

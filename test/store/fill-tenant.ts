@@ -1,19 +1,15 @@
 // A tenant with one row in every table that has a tenant; what has to be unique for all is made of its id.
 import type { ServerId, TenantId } from '../../src/shared/id.ts';
 import { createAgentKeyStore } from '../../src/store/agent-keys.ts';
-import { createCatalogStore } from '../../src/store/catalogs.ts';
-import { createCredentialStore } from '../../src/store/credentials.ts';
 import { createDataKeyStore } from '../../src/store/data-keys.ts';
 import { createIssuerStore } from '../../src/store/issuers.ts';
-import { createTicketStore } from '../../src/store/tickets.ts';
-import { addServer, addTenant, type OpenStore, principalId } from './open-store.ts';
+import { addCatalog, addCredential, addServer, addTenant, addTicket, type OpenStore } from './open-store.ts';
 
 export async function fillTenant(store: OpenStore, id: string): Promise<void> {
   const { database, clock } = store;
   const tenant = await addTenant(database, id);
   const serverId = await addServer(database, tenant, 'linear');
   const now = clock.now();
-  const principal = principalId('ada');
   const issuer = {
     tenantId: tenant,
     issuer: 'https://id.example',
@@ -36,35 +32,10 @@ export async function fillTenant(store: OpenStore, id: string): Promise<void> {
     mayActFor: '*',
   } as const;
   await createAgentKeyStore(database).create({ ...key, scopes: [], expiresAt: undefined, createdAt: now });
-  await createCatalogStore(database).put({
-    tenantId: tenant,
-    serverId,
-    owner: '',
-    toolsJson: '[]',
-    binding: 'b',
-    foundAt: now,
-  });
-  const credential = {
-    tenantId: tenant,
-    serverId,
-    owner: 'p:ada',
-    kind: 'secret',
-    binding: 'b',
-    sealed: Buffer.from('x'),
-    details: {},
-  } as const;
-  await createCredentialStore(database).put(credential, now);
+  await addCatalog(database, tenant, serverId, now);
+  await addCredential(database, tenant, serverId, now);
   await createDataKeyStore(database).ensure(tenant, { id: 'd1', wrapped: Buffer.from('w'), masterKeyId: 'm' });
-  const ticket = {
-    tenantId: tenant,
-    hash: Buffer.from(`ticket of ${id}`),
-    principalId: principal,
-    serverId,
-    binding: 'b',
-    challenge: undefined,
-    scopes: [],
-  };
-  await createTicketStore(database).create({ ...ticket, expiresAt: now + 600_000 });
+  await addTicket(database, tenant, serverId, `ticket of ${id}`, now + 600_000);
   await fillSignIns(store, tenant, serverId);
 }
 

@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalogStore } from '../../src/store/catalogs.ts';
-import { createCredentialStore } from '../../src/store/credentials.ts';
 import { createServerStore } from '../../src/store/servers.ts';
-import { createTicketStore } from '../../src/store/tickets.ts';
-import { addServer, addTenant, type OpenStore, openStore, principalId, tenantId } from './open-store.ts';
+import {
+  addCatalog,
+  addCredential,
+  addServer,
+  addTenant,
+  addTicket,
+  type OpenStore,
+  openStore,
+  tenantId,
+} from './open-store.ts';
 
 let store: OpenStore;
 beforeAll(async () => {
@@ -104,36 +111,9 @@ describe('servers', () => {
     const doomed = await addServer(database, acme, 'doomed');
     const kept = await addServer(database, acme, 'kept');
     for (const serverId of [doomed, kept]) {
-      await createCatalogStore(database).put({
-        tenantId: acme,
-        serverId,
-        owner: '',
-        toolsJson: '[]',
-        binding: 'b',
-        foundAt: now,
-      });
-      await createCredentialStore(database).put(
-        {
-          tenantId: acme,
-          serverId,
-          owner: 'p:ada',
-          kind: 'secret',
-          binding: 'b',
-          sealed: Buffer.from('x'),
-          details: {},
-        },
-        now,
-      );
-      const ticket = {
-        tenantId: acme,
-        hash: Buffer.from(serverId),
-        principalId: principalId('ada'),
-        serverId,
-        binding: 'b',
-        challenge: undefined,
-        scopes: [],
-      };
-      await createTicketStore(database).create({ ...ticket, expiresAt: now + 1 });
+      await addCatalog(database, acme, serverId, now);
+      await addCredential(database, acme, serverId, now);
+      await addTicket(database, acme, serverId, serverId, now + 1);
     }
     await store.admin.query(`DELETE FROM servers WHERE tenant_id = 'acme' AND name = 'doomed'`);
     for (const table of ['catalogs', 'credentials', 'tickets']) {

@@ -5,7 +5,7 @@ import { within } from './within.ts';
 export interface Asked {
   readonly method?: string;
   readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
 }
 
@@ -23,21 +23,25 @@ export interface Asker {
 /** Over connections that stay open until `close`. */
 export function createAsker(url: () => string): Asker {
   const agent = new http.Agent({ keepAlive: true });
-  return {
-    ask: ({ method = 'GET', path, headers, body }) =>
-      within(
-        new Promise((resolve, reject) => {
-          const { hostname, port } = new URL(url());
-          const request = http.request({ hostname, port, path, method, headers, agent }, (response) => {
-            let text = '';
-            response.on('data', (chunk) => (text += String(chunk)));
-            response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-          });
-          request.on('error', reject);
-          request.end(body);
-        }),
-        'an answer',
-      ),
-    close: () => agent.destroy(),
-  };
+  return { ask: (asked) => askOver(agent, url(), asked), close: () => agent.destroy() };
 }
+
+/** With `agent` false over a connection of its own. */
+export const askOver = (
+  agent: http.Agent | false,
+  url: string,
+  { method = 'GET', path, headers, body }: Asked,
+): Promise<Told> =>
+  within(
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(url);
+      const request = http.request({ hostname, port, path, method, headers, agent }, (response) => {
+        let text = '';
+        response.on('data', (chunk) => (text += String(chunk)));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      });
+      request.on('error', reject);
+      request.end(body);
+    }),
+    'an answer',
+  );

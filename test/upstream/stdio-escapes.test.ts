@@ -4,39 +4,25 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
-import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import {
-  aLog,
   aServer,
+  aStdioDial,
   call,
-  client,
   never,
   none,
+  noneLeft,
   processesWith,
   stdioTransport,
   until,
 } from '../support/stdio/a-stdio-server.ts';
 import { within } from '../support/within.ts';
 
-const aDial = () =>
-  createStdioDial({
-    clock: systemClock,
-    logger: aLog('silent').logger,
-    client,
-    parentEnv: { PATH: process.env['PATH'] },
-  });
 const marks: string[] = [];
 const aMark = (): string => {
   const mark = String(randomInt(1e12, 1e13));
   marks.push(mark);
   return mark;
 };
-const allGone = (mark: string): Promise<void> =>
-  within(
-    until(() => processesWith(mark).length === 0),
-    'no process to be left',
-    500,
-  );
 
 afterEach(() => {
   for (const mark of marks.splice(0)) for (const pid of processesWith(mark)) process.kill(Number(pid), 'SIGKILL');
@@ -51,7 +37,7 @@ describe('five seconds after a command was closed', () => {
     ['two hundred processes, half of them in sessions of their own', 'many', 201],
   ])('nothing is left: %s (T29)', async (_, way, count) => {
     const mark = aMark();
-    const connection = await aDial()(aServer(stdioTransport('escapes.mjs', [way, mark])), none, never());
+    const connection = await aStdioDial()(aServer(stdioTransport('escapes.mjs', [way, mark])), none, never());
     await within(
       until(() => processesWith(mark).length >= count),
       'all to run',
@@ -59,25 +45,25 @@ describe('five seconds after a command was closed', () => {
     const start = systemClock.now();
     await connection.close();
     expect(systemClock.now() - start).toBeLessThan(5_000);
-    await allGone(mark);
+    await noneLeft(() => processesWith(mark), 500);
   });
 
   it.each(['session', 'daemon'])('nothing is left when the command died before: %s (T29)', async (way) => {
     const mark = aMark();
-    const connection = await aDial()(aServer(stdioTransport('escapes.mjs', [way, mark])), none, never());
+    const connection = await aStdioDial()(aServer(stdioTransport('escapes.mjs', [way, mark])), none, never());
     await within(
       until(() => processesWith(mark).length === 2),
       'both to run',
     );
     await expect(call(connection, 'die')).rejects.toMatchObject({ code: 'upstream_unavailable' });
     await connection.close();
-    await allGone(mark);
+    await noneLeft(() => processesWith(mark), 500);
   });
 
   it("nobody else's process is touched, not one of another command either (T29)", async () => {
     const [mark, other, stranger] = [aMark(), aMark(), aMark()];
     const bystander = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 30_000)', stranger], { stdio: 'ignore' });
-    const dial = aDial();
+    const dial = aStdioDial();
     const [one, two] = await Promise.all([
       dial(aServer(stdioTransport('escapes.mjs', ['session', mark])), none, never()),
       dial(aServer(stdioTransport('escapes.mjs', ['daemon', other])), none, never()),

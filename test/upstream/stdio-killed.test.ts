@@ -16,6 +16,7 @@ import {
   fixture,
   never,
   none,
+  noneLeft,
   processesWith,
   stdioTransport,
   until,
@@ -50,12 +51,6 @@ const runOf = async (): Promise<string> => (await records())[0] ?? '';
 const watchdogs = (run: string): number[] => processesWith(run).map(Number);
 /** Without the proxy itself, which has the mark among its arguments too. */
 const left = (): string[] => processesWith(mark).filter((pid) => pid !== String(proxy?.pid));
-const noneLeft = (ms: number): Promise<void> =>
-  within(
-    until(() => left().length === 0),
-    'no process to be left',
-    ms,
-  );
 
 describe('when the proxy is killed', () => {
   it('nothing of its commands is left five seconds later, nor the watchdog (T29)', async () => {
@@ -64,7 +59,7 @@ describe('when the proxy is killed', () => {
     expect(left().length).toBeGreaterThanOrEqual(5);
     expect(watchdogs(run)).toHaveLength(1);
     child.kill('SIGKILL');
-    await noneLeft(5_000);
+    await noneLeft(left, 5_000);
     await within(
       until(() => watchdogs(run).length === 0),
       'the watchdog to end',
@@ -81,7 +76,7 @@ describe('when the proxy is killed', () => {
       'another watchdog',
     );
     child.kill('SIGKILL');
-    await noneLeft(5_000);
+    await noneLeft(left, 5_000);
   });
 
   it('and the watchdog with it, the next start ends what is left (T29)', async () => {
@@ -93,7 +88,7 @@ describe('when the proxy is killed', () => {
     expect(left().length).toBeGreaterThanOrEqual(2);
     const log = aLog();
     await endLeftovers(dataDir, systemClock, log.logger);
-    await noneLeft(500);
+    await noneLeft(left, 500);
     expect(await records()).toEqual([]);
     expect(log.text()).toContain('ended what commands of a killed proxy left behind');
   });

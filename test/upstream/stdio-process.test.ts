@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
-import { createStdioDial } from '../../src/upstream/stdio-dial.ts';
 import {
   aLog,
   aServer,
+  aStdioDial,
   call,
-  client,
   credentialOf,
   never,
   none,
+  noneLeft,
   processesWith,
   secretSpec,
   stdioTransport,
@@ -18,13 +18,11 @@ import {
 } from '../support/stdio/a-stdio-server.ts';
 import { within } from '../support/within.ts';
 
-const dialWith = (log = aLog('silent')) =>
-  createStdioDial({ clock: systemClock, logger: log.logger, client, parentEnv: { PATH: process.env['PATH'] } });
 const marker = (): string => `marker-${randomUUID()}`;
 
 describe('the processes of a command', () => {
   it('B040: are all gone after close, also a grandchild that ignores every polite signal', async () => {
-    const dial = dialWith();
+    const dial = aStdioDial();
     const mark = marker();
     const connections = await Promise.all(
       [1, 2, 3].map(() => dial(aServer(stdioTransport('launcher.mjs', [mark])), none, never())),
@@ -33,29 +31,21 @@ describe('the processes of a command', () => {
     const start = systemClock.now();
     await Promise.all(connections.map((connection) => connection.close()));
     expect(systemClock.now() - start).toBeLessThan(2_800);
-    await within(
-      until(() => processesWith(mark).length === 0),
-      'no process to be left',
-      500,
-    );
+    await noneLeft(() => processesWith(mark), 500);
   });
 
   it('B040: are all gone when the command itself died and left a grandchild', async () => {
     const mark = marker();
-    const connection = await dialWith()(aServer(stdioTransport('launcher.mjs', [mark])), none, never());
+    const connection = await aStdioDial()(aServer(stdioTransport('launcher.mjs', [mark])), none, never());
     await expect(call(connection, 'die')).rejects.toMatchObject({ code: 'upstream_unavailable' });
-    await within(
-      until(() => processesWith(mark).length === 0),
-      'no process to be left',
-      3_000,
-    );
+    await noneLeft(() => processesWith(mark), 3_000);
   });
 
   it('are all gone when the dial is given up', async () => {
     const mark = marker();
     const log = aLog();
     const stop = new AbortController();
-    const dialing = dialWith(log)(aServer(stdioTransport('launcher.mjs', [mark, 'silent'])), none, stop.signal);
+    const dialing = aStdioDial(log)(aServer(stdioTransport('launcher.mjs', [mark, 'silent'])), none, stop.signal);
     await within(
       until(() => log.text().includes('ready')),
       'the command to start',
@@ -63,35 +53,28 @@ describe('the processes of a command', () => {
     expect(processesWith(mark).length).toBeGreaterThanOrEqual(2);
     stop.abort(new Error('took too long'));
     await expect(within(dialing, 'the dial to end', 1_000)).rejects.toThrow('took too long');
-    await within(
-      until(() => processesWith(mark).length === 0),
-      'no process to be left',
-      500,
-    );
+    await noneLeft(() => processesWith(mark), 500);
   });
 
   it('are all gone when the command closed its output and lives on', async () => {
     const mark = marker();
-    const connection = await dialWith()(aServer(stdioTransport('server.mjs', [mark])), none, never());
+    const connection = await aStdioDial()(aServer(stdioTransport('server.mjs', [mark])), none, never());
     const unanswered = call(connection, 'closeOutput');
     await expect(within(unanswered, 'the call to fail')).rejects.toMatchObject({ code: 'upstream_unavailable' });
     expect(connection.isClosed).toBe(true);
-    await within(
-      until(() => processesWith(mark).length === 0),
-      'no process to be left',
-    );
+    await noneLeft(() => processesWith(mark));
   });
 
   it('are never started when the dial was given up before', async () => {
     const mark = marker();
     await expect(
-      dialWith()(aServer(stdioTransport('server.mjs', [mark])), none, AbortSignal.abort(new Error('no more'))),
+      aStdioDial()(aServer(stdioTransport('server.mjs', [mark])), none, AbortSignal.abort(new Error('no more'))),
     ).rejects.toThrow('no more');
     expect(processesWith(mark)).toEqual([]);
   });
 
   it('end by the end of their input when they are polite', async () => {
-    const connection = await dialWith()(aServer(stdioTransport('server.mjs')), none, never());
+    const connection = await aStdioDial()(aServer(stdioTransport('server.mjs')), none, never());
     const start = systemClock.now();
     await Promise.all([connection.close(), connection.close()]);
     expect(systemClock.now() - start).toBeLessThan(900);
@@ -113,7 +96,7 @@ describe('a command that cannot be started', () => {
       [{ ...transport, args: ['a\u0000b'] }, 'NUL'],
     ] as const;
     for (const [broken, words] of refusals) {
-      await expect(dialWith()(aServer(broken), none, never())).rejects.toMatchObject({
+      await expect(aStdioDial()(aServer(broken), none, never())).rejects.toMatchObject({
         name: 'NotRunError',
         message: expect.stringContaining(words) as string,
       });
@@ -125,7 +108,7 @@ describe('a command that cannot be started', () => {
       ...stdioTransport('server.mjs'),
       args: ['--eval', 'console.error("no license"); process.exit(7)'],
     };
-    const error = await dialWith()(aServer(transport), none, never()).catch((thrown: unknown) => thrown as Error);
+    const error = await aStdioDial()(aServer(transport), none, never()).catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({
       message: expect.not.stringContaining('license') as string,
       cause: { message: 'no license' },
@@ -134,7 +117,7 @@ describe('a command that cannot be started', () => {
 
   it('never repeats a value that cannot be passed', async () => {
     const server = aServer(stdioTransport('server.mjs'), secretSpec());
-    const error = await dialWith()(server, credentialOf('ann', 'canary\u0000key'), never()).catch(
+    const error = await aStdioDial()(server, credentialOf('ann', 'canary\u0000key'), never()).catch(
       (thrown: unknown) => thrown as Error,
     );
     expect(error).toMatchObject({ name: 'NotRunError', message: expect.stringContaining('API_KEY') as string });
@@ -148,7 +131,7 @@ describe('the stderr of a command', () => {
   it('B049: is logged with its name, cut, masked, escaped and limited in rate', async () => {
     const log = aLog();
     const server = aServer(stdioTransport('server.mjs', [], { OTHER: 'value-of-other' }), secretSpec());
-    const connection = await dialWith(log)(server, credentialOf('ann', 'canary-token'), never());
+    const connection = await aStdioDial(log)(server, credentialOf('ann', 'canary-token'), never());
     const lines = [
       'has canary-token and value-of-other',
       'fake\r{"level":60}',

@@ -7,13 +7,16 @@ import type {
   Transport,
   UpstreamServer,
 } from '../../../src/catalog/upstream-server.ts';
-import type { Connection, Hearing, UpstreamRequest } from '../../../src/connection/connection.ts';
+import type { Connection, Dial, Hearing, UpstreamRequest } from '../../../src/connection/connection.ts';
 import type { Credential } from '../../../src/credential/credential.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import type { PrincipalId, ServerId, TenantId } from '../../../src/shared/id.ts';
 import { createLogger } from '../../../src/shared/logger.ts';
 import { Secret } from '../../../src/shared/secret.ts';
+import { createStdioDial } from '../../../src/upstream/stdio-dial.ts';
 import type { Reply } from '../../../src/wire/reply.ts';
 import { isJsonObject } from '../../../src/wire/reply.ts';
+import { within } from '../within.ts';
 
 export const client = { name: 'keybearer-test', version: '0' };
 export const none: Credential = { kind: 'none' };
@@ -38,6 +41,10 @@ export const secretSpec = (change: Partial<CredentialSpec> = {}): CredentialSpec
   initialAccessToken: undefined,
   ...change,
 });
+
+/** As the product dials, with nothing in the environment but a path. */
+export const aStdioDial = (log = aLog('silent')): Dial =>
+  createStdioDial({ clock: systemClock, logger: log.logger, client, parentEnv: { PATH: process.env['PATH'] } });
 
 export const fixture = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -151,6 +158,14 @@ export function processesWith(marker: string): string[] {
     }
   });
 }
+
+/** Waits until none is left of the processes that `left` finds. */
+export const noneLeft = (left: () => readonly string[], withinMs?: number): Promise<void> =>
+  within(
+    until(() => left().length === 0),
+    'no process to be left',
+    withinMs,
+  );
 
 /** Waits until `holds`, looking each few milliseconds; the bound is the caller's `within`. */
 export async function until(holds: () => boolean): Promise<void> {
