@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { memberPath } from '../catalog/definition-shape.ts';
 import { isLoopbackHost } from '../catalog/loopback-host.ts';
-import { didYouMean } from '../catalog/near-miss.ts';
+import { didYouMean, MAX_UNKNOWN } from '../catalog/near-miss.ts';
 import type { Problem } from '../catalog/upstream-server.ts';
 import { MAX_URL_LENGTH, urlFault } from '../shared/url-form.ts';
 import { knownMembers, plainWords } from './plain-words.ts';
 import { AdminProblem, invalid, invalidAt } from './problem.ts';
 
 const MAX_DEPTH = 64;
+const MAX_PARTS = 10_000;
 
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   // An issue tells what an object may have only while it is put into words.
@@ -26,7 +27,12 @@ function toProblems(issue: z.core.$ZodIssue, known: ReadonlyMap<string, readonly
   const path = toPath(issue.path);
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const hint = (key: string): string => didYouMean(key, known.get(path) ?? []);
-  return issue.keys.map((key) => ({ path: memberPath(path, key), message: `is not known.${hint(key)}` }));
+  const { keys } = issue;
+  const told = keys
+    .slice(0, MAX_UNKNOWN)
+    .map((key) => ({ path: memberPath(path, key), message: `is not known.${hint(key)}` }));
+  if (keys.length <= MAX_UNKNOWN) return told;
+  return [{ path, message: `has ${String(keys.length)} members that are not known` }, ...told];
 }
 
 function toPath(parts: readonly PropertyKey[]): string {
@@ -36,22 +42,33 @@ function toPath(parts: readonly PropertyKey[]): string {
   );
 }
 
-/** Before anything recursive or the database sees it: JSON.parse takes what crashes those (T26). */
+/**
+ * Before anything recursive or the database sees it: JSON.parse takes what crashes those, and what they would be busy
+ * with while everybody else waits (T26).
+ */
 export function requireSound(body: unknown): void {
   let level: readonly unknown[] = [body];
+  let parts = 1;
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH)
       throw new AdminProblem(400, `The body is nested more than ${String(MAX_DEPTH)} levels deep.`);
-    if (level.some(isUnstorable))
-      throw invalidAt('$', 'has a NUL character, or half of a character, in one of its texts');
-    level = level.flatMap(partsOf);
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (isUnstorable(value)) throw invalidAt('$', 'has a NUL character, or half of a character, in one of its texts');
+      parts += addParts(value, next);
+      if (parts > MAX_PARTS)
+        throw new AdminProblem(400, `The body has more than ${String(MAX_PARTS)} names and values.`);
+    }
+    level = next;
   }
 }
 
-function partsOf(value: unknown): readonly unknown[] {
-  return typeof value === 'object' && value !== null
-    ? [...Object.keys(value), ...(Object.values(value) as unknown[])]
-    : [];
+/** Gives how many there are; of too many none is added. */
+function addParts(value: unknown, to: unknown[]): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.entries(value).flat();
+  if (parts.length <= MAX_PARTS) to.push(...parts);
+  return parts.length;
 }
 
 /** PostgreSQL takes neither in JSON nor in text. */

@@ -1,7 +1,7 @@
 // Reads one JSON object member by member and notes every problem with its path, never with a value.
 
 import { isJsonObject } from '../wire/reply.ts';
-import { didYouMean } from './near-miss.ts';
+import { didYouMean, MAX_UNKNOWN } from './near-miss.ts';
 import type { Problem } from './upstream-server.ts';
 
 type Check = (text: string) => string | undefined;
@@ -37,8 +37,10 @@ export class Shape {
 
   /** A member we do not know is refused: a misspelt "except" must not offer what was to be hidden. */
   refuseUnknown(known: readonly string[], meant: Readonly<Record<string, string>> = {}): void {
-    for (const name of this.#members.keys()) {
-      if (known.includes(name)) continue;
+    const unknown = [...this.#members.keys()].filter((name) => !known.includes(name));
+    if (unknown.length > MAX_UNKNOWN)
+      this.#problems.push({ path: this.path, message: `has ${String(unknown.length)} members that are not known` });
+    for (const name of unknown.slice(0, MAX_UNKNOWN)) {
       const hint = Object.hasOwn(meant, name) ? ` Did you mean "${String(meant[name])}"?` : didYouMean(name, known);
       this.refuse(name, `is not known.${hint}`);
     }

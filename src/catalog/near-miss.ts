@@ -1,6 +1,8 @@
 // Finds the known name that somebody probably meant, so that a refusal can say "did you mean".
 
 const LONGEST = 64;
+/** Names that are told to be unknown, each with a guess; whoever sends more of them did not misspell them. */
+export const MAX_UNKNOWN = 100;
 
 /** Undefined when nothing is near enough to be worth a guess. */
 export function nearMiss(name: string, known: readonly string[]): string | undefined {

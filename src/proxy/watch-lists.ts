@@ -42,8 +42,8 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
   /** Servers that announce nothing, with the revision that did not, so that none is opened to hear it. */
   const silent = new Map<ServerId, string>();
   const bursts = new Map<string, Cancel>();
-  /** When each list may be read again at the soonest. */
-  const rested = new Map<string, number>();
+  /** Lists that were read just now: until when, in epoch ms. They outlive their ears, or a server need only hang up. */
+  const resting = new Map<string, { readonly until: number; readonly cancel: Cancel }>();
   const watched = new WeakSet<Lease>();
 
   const renew = ({ server, credential }: Lease, owner: string): void => {
@@ -55,14 +55,20 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       );
   };
 
+  const rest = (key: string): void => {
+    resting.get(key)?.cancel();
+    const cancel = clock.after(REST_MS, () => resting.delete(key));
+    resting.set(key, { until: clock.now() + REST_MS, cancel });
+  };
+
   const hear = (lease: Lease, key: string, owner: string): void => {
     if (bursts.has(key)) return;
-    const pauseMs = Math.max(BURST_MS, (rested.get(key) ?? 0) - clock.now());
+    const pauseMs = Math.max(BURST_MS, (resting.get(key)?.until ?? 0) - clock.now());
     bursts.set(
       key,
       clock.after(pauseMs, () => {
         bursts.delete(key);
-        rested.set(key, clock.now() + REST_MS);
+        rest(key);
         renew(lease, owner);
       }),
     );
@@ -88,7 +94,6 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       if (ear?.lease !== lease) return;
       ear.stop();
       ears.delete(key);
-      rested.delete(key);
       const next = pool
         .list(server.tenantId)
         .find(
@@ -156,7 +161,6 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
         if (lease.server.tenantId !== tenantId || lease.server.transport.kind !== 'http') continue;
         stop();
         ears.delete(key);
-        rested.delete(key);
       }
     },
     close() {
@@ -164,6 +168,7 @@ export function createWatchLists({ pool, discovery, registry, broker, clock, log
       root.abort(new Error('stopping'));
       for (const { stop } of ears.values()) stop();
       for (const cancel of bursts.values()) cancel();
+      for (const { cancel } of resting.values()) cancel();
       ears.clear();
     },
   };

@@ -77,6 +77,32 @@ describe('while an agent listens', () => {
     return { upstream, stream };
   };
 
+  it.each(ERAS)('T27: a %s server whose list never rests is read once a second, and told of as often', async (era) => {
+    const upstream = await timed.open(era);
+    const tenant = await timed.tenant({ s: without(upstream) });
+    const agent = await tenant.raw('rawModern');
+    await agent.callTool('s__whoami');
+    let heard = 0;
+    await agent.onListChanged(() => heard++);
+    await upstream.until(() => upstream.counters.openStreams === 1, 'the proxy to listen');
+    const before = upstream.counters.lists;
+    for (let n = 0; n < 1_000; n++) {
+      upstream.addTool(`new-${n}`);
+      if (n % 50 !== 49) continue;
+      // Time for what was said to arrive, and for what was read to be told.
+      for (let turn = 0; turn < 3; turn++) await agent.listTools();
+      clock.advance(100);
+    }
+    await eventually('the last of it', async () => {
+      clock.advance(500);
+      return has(agent, 's__new-999');
+    });
+    const reads = upstream.counters.lists - before;
+    expect(reads).toBeGreaterThan(0);
+    expect(reads, 'in two seconds, and once more').toBeLessThanOrEqual(4);
+    expect(heard).toBeLessThanOrEqual(reads);
+  });
+
   it('B011: it gets a sign of life each 25 seconds', async () => {
     const { stream } = await listening();
     clock.advance(25_000);

@@ -122,6 +122,27 @@ describe('hearing of list changes', () => {
     expect(bench.renewed).toHaveLength(2);
   });
 
+  it.each(['the server hangs up', 'all agents leave'])(
+    'T27: reads it once a second also where %s each time',
+    async (how) => {
+      const bench = new Bench();
+      for (let n = 0; n < 20; n++) {
+        bench.watch.interest(ACME, true);
+        await bench.open();
+        bench.connections.at(-1)?.say(CHANGED);
+        bench.clock.advance(100);
+        if (how === 'the server hangs up') await bench.connections.at(-1)?.close();
+        else bench.watch.interest(ACME, false);
+      }
+      expect(bench.renewed.length, 'in two seconds').toBe(2);
+      bench.clock.advance(2_000);
+      expect(bench.renewed).toHaveLength(3);
+      bench.watch.interest(ACME, false);
+      bench.watch.close();
+      expect(bench.timers).toBe(0);
+    },
+  );
+
   it('hears of nothing else', async () => {
     const bench = new Bench();
     bench.watch.interest(ACME, true);

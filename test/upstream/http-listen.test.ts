@@ -62,6 +62,11 @@ function hear(): void {
   );
 }
 
+/** Lets what was answered arrive. */
+async function settled(): Promise<void> {
+  for (let n = 0; n < 10; n++) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 /** Lets the answer arrive, then the pause behind it pass. */
 async function pass(): Promise<void> {
   for (let n = 0; n < 20; n++) {
@@ -97,6 +102,27 @@ describe('a stream that is listened to', () => {
     await pass();
     expect([asked, lost]).toEqual([1, 0]);
   });
+
+  it.each([
+    ['0', 1_000],
+    ['5000', 5_000],
+    ['999999999', 60_000],
+  ])(
+    'T27: is opened again after a second at the soonest and a minute at the latest: "retry: %s"',
+    async (retry, ms) => {
+      gets = [(res) => void res.writeHead(200, STREAM).end(`retry: ${retry}\n\n`)];
+      hear();
+      for (let nth = 1; nth <= 3; nth++) {
+        await seen.until(() => asked === nth, 'the stream');
+        await settled();
+        clock.advance(ms - 1);
+        await settled();
+        expect(asked).toBe(nth);
+        clock.advance(1);
+      }
+      await seen.until(() => asked === 4, 'the stream again');
+    },
+  );
 
   it('takes no socket from calls', async () => {
     for (let n = 0; n < 5; n++) hear();

@@ -1,8 +1,11 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isJsonObject } from '../../src/wire/reply.ts';
+import { startScripted } from '../support/scripted-upstream.ts';
 import { aHearing, none, textOf } from '../support/stdio/a-stdio-server.ts';
 import { listen, readBody } from '../support/upstreams/listener.ts';
-import { sendText } from '../support/upstreams/responses.ts';
+import { resultText } from '../support/upstreams/message.ts';
+import { eventText, sendText, startEvents } from '../support/upstreams/responses.ts';
 import { Watched } from '../support/upstreams/watched.ts';
 import { within } from '../support/within.ts';
 import { anHttpServer, HttpBench, whileTimePasses } from './http-bench.ts';
@@ -132,6 +135,49 @@ describe('a session of a legacy server', () => {
       expect(hearing.messages, mode).toEqual([]);
     }
   });
+});
+
+it('T27: of a flood of requests of a server sixteen are answered at a time, and its call goes on', async () => {
+  const held: ServerResponse[] = [];
+  const seen = new Watched();
+  let finish = (): void => {};
+  const server = await startScripted({
+    onOther(message, _req, res) {
+      // An answer to one of its requests, which it does not take yet.
+      if (message === undefined || message.method !== undefined) return false;
+      held.push(res);
+      seen.changed();
+      return true;
+    },
+    onCall({ res, id, nth }) {
+      startEvents(res);
+      const asks = nth === 1 ? 200 : 1;
+      for (let n = 0; n < asks; n++) res.write(eventText(`{"jsonrpc":"2.0","id":"${nth}-${n}","method":"ping"}`));
+      finish = () => res.end(eventText(resultText(id, '{"content":[{"type":"text","text":"done"}]}')));
+    },
+  });
+  try {
+    const connection = await bench.dialed(anHttpServer(server.url));
+    const first = call(connection, 'act', {});
+    await seen.until(() => held.length >= 16, 'the answers');
+    finish();
+    // What is behind the flood on the same stream has come, so the flood was read.
+    expect(textOf(await within(first, 'the call'))).toBe('done');
+    expect(held).toHaveLength(16);
+    for (const res of held) res.writeHead(202).end();
+    // The places are free again.
+    for (let n = 0; held.length === 16 && n < 50; n++) {
+      const next = call(connection, 'act', {});
+      await server.until(() => server.calls === n + 2);
+      finish();
+      await within(next, 'the next call');
+      await new Promise(setImmediate);
+    }
+    expect(held.length).toBeGreaterThan(16);
+    for (const res of held.slice(16)) res.writeHead(202).end();
+  } finally {
+    await server.close();
+  }
 });
 
 describe('a modern server', () => {
