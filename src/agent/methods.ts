@@ -74,7 +74,7 @@ export function createMethods(operations: Operations, self: Implementation): Met
         cursor === undefined ? 'There is no such server.' : 'This cursor is not of this list; start again without one.',
         incoming.idText,
       );
-    return [`{"jsonrpc":"2.0","id":${incoming.idText},"result":`, page[incoming.era], '}'];
+    return [`{"jsonrpc":"2.0","id":${incoming.idText},"result":`, ...page[incoming.era], '}'];
   };
 
   const callTool: Method = async (exchange) => {

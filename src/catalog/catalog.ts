@@ -4,12 +4,13 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../identity/caller.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
+import { SingleFlight } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import type { Discovery } from './discovery.ts';
 import { isInvalid, type Registered, type Registry, type TenantServers, type ToolList } from './registry.ts';
 import type { ServerStatus } from './server-status.ts';
 import { needsPerson, type UpstreamServer } from './upstream-server.ts';
-import { buildView, type Standing, type Target, type View } from './view.ts';
+import { buildOffer, type Offer, type Standing, type Target, type View, viewOf } from './view.ts';
 
 /** `only` names the one server behind `/mcp/{name}`, which keeps its own tool names. */
 export interface Scope {
@@ -52,15 +53,15 @@ interface Selection {
   readonly chosen: readonly Registered[];
   /** Some of them show each principal their own list. */
   readonly isPersonal: boolean;
-  /** The view that everyone of the tenant shares, as last built; it lives as long as this reading of the servers. */
-  shared: Omit<Kept, 'version'> | undefined;
 }
 
 interface Kept {
   /** Of the tenant's servers. */
   readonly version: number;
-  readonly troubles: number;
-  readonly view: View;
+  readonly offer: Offer;
+  /** What the view says of the servers' state. */
+  troubles: number;
+  view: View;
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
@@ -68,8 +69,12 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const selections = new WeakMap<TenantServers, Map<string | undefined, Selection>>();
   const personal = new LRUCache<string, Kept>({
     maxSize: VIEW_BYTES,
-    sizeCalculation: ({ view }) => view.bytes + 1_000,
+    sizeCalculation: ({ offer }) => offer.bytes + 1_000,
   });
+  /** What everyone of a tenant shares, by scope; it lives as long as nothing of the tenant's servers changes. */
+  const shared = new Map<TenantId, Map<string | undefined, Kept>>();
+  registry.onChange((tenantId) => shared.delete(tenantId));
+  const builds = new SingleFlight<Kept>();
 
   const select = (servers: TenantServers, { only }: Scope): Selection => {
     const chosen = [...servers.byName.values()]
@@ -78,7 +83,6 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return {
       chosen,
       isPersonal: chosen.some(({ server }) => !isInvalid(server) && isPersonalList(server)),
-      shared: undefined,
     };
   };
 
@@ -137,23 +141,40 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return { state: trouble.state === 'pending' ? 'unavailable' : trouble.state, reason: trouble.reason };
   };
 
-  const current = (caller: Caller, scope: Scope, servers: TenantServers): View | undefined => {
-    const selection = selected(servers, scope);
-    const { chosen, isPersonal, shared } = selection;
-    if (scope.only !== undefined && chosen.length === 0) return undefined;
+  const standings = ({ chosen }: Selection, caller: Caller): readonly Standing[] =>
+    chosen.map((one) => standing(one, (server) => ownerFor(server, caller)));
+
+  const build = async (caller: Caller, scope: Scope, { version }: TenantServers, selection: Selection) => {
+    const offer = await buildOffer(standings(selection, caller), scope.only === undefined);
     const troubles = discovery.version(caller.tenantId);
-    if (shared?.troubles === troubles) return shared.view;
-    const key = `${caller.key}\u0000\u0000${scope.only ?? ''}`;
-    const kept = isPersonal ? personal.get(key) : undefined;
-    if (kept?.version === servers.version && kept.troubles === troubles) return kept.view;
-    const view = buildView(
-      chosen.map((one) => standing(one, (server) => ownerFor(server, caller))),
-      scope.only === undefined,
-      self,
-    );
-    if (isPersonal) personal.set(key, { version: servers.version, troubles, view });
-    else selection.shared = { troubles, view };
-    return view;
+    const kept = { version, offer, troubles, view: viewOf(offer, standings(selection, caller), self) };
+    if (selection.isPersonal) personal.set(viewKey(caller, scope), kept);
+    // What has changed meanwhile is built anew for whoever asks next.
+    else if (registry.known(caller.tenantId)?.version === version) {
+      const scopes = shared.get(caller.tenantId) ?? new Map<string | undefined, Kept>();
+      shared.set(caller.tenantId, scopes.set(scope.only, kept));
+    }
+    return kept;
+  };
+
+  /** From memory, or a promise where it has to be built; undefined when the scope names nothing. */
+  const current = (caller: Caller, scope: Scope, servers: TenantServers): View | undefined | Promise<View> => {
+    const selection = selected(servers, scope);
+    if (scope.only !== undefined && selection.chosen.length === 0) return undefined;
+    const kept = selection.isPersonal
+      ? personal.get(viewKey(caller, scope))
+      : shared.get(caller.tenantId)?.get(scope.only);
+    if (kept?.version !== servers.version) {
+      const owner = selection.isPersonal ? caller.key : caller.tenantId;
+      const key = `${owner}\u0000\u0000${scope.only ?? ''}\u0000${servers.version}`;
+      return builds.run(key, () => build(caller, scope, servers, selection)).then(({ view }) => view);
+    }
+    const troubles = discovery.version(caller.tenantId);
+    if (kept.troubles !== troubles) {
+      kept.view = viewOf(kept.offer, standings(selection, caller), self);
+      kept.troubles = troubles;
+    }
+    return kept.view;
   };
 
   /** Asks the servers whose list this caller lacks and could bring; settles when all were tried or time is up. */
@@ -207,13 +228,21 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return current(caller, scope, await registry.tenant(caller.tenantId));
   };
 
+  const findFresh = async (
+    caller: Caller,
+    scope: Scope,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Target | undefined> => (await view(caller, scope, signal))?.targets.get(name);
+
   return {
     view,
     find(caller, scope, name, signal) {
       const servers = registry.known(caller.tenantId);
-      const target = servers === undefined ? undefined : current(caller, scope, servers)?.targets.get(name);
-      if (target !== undefined) return target;
-      return view(caller, scope, signal).then((fresh) => fresh?.targets.get(name));
+      const now = servers === undefined ? undefined : current(caller, scope, servers);
+      if (now instanceof Promise)
+        return now.then((built) => built.targets.get(name) ?? findFresh(caller, scope, name, signal));
+      return now?.targets.get(name) ?? findFresh(caller, scope, name, signal);
     },
     status(tenantId, name) {
       const registered = registry.known(tenantId)?.byName.get(name);
@@ -224,6 +253,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     },
   };
 }
+
+const viewKey = ({ key }: Caller, { only }: Scope): string => `${key}\u0000\u0000${only ?? ''}`;
 
 /** Each principal sees only what they found themselves. */
 const isPersonalList = (server: UpstreamServer): boolean =>

@@ -189,17 +189,23 @@ async function listsOf(
 async function readStored(toolsJson: string): Promise<ReadTools> {
   const breathe = startBreathing();
   const reader = new ToolReader();
+  const listed = listedTools(Buffer.from(toolsJson), 0);
   try {
-    for (const listed of listedTools(Buffer.from(toolsJson), 0) ?? []) {
-      reader.add(listed.parse());
-      const turn = breathe(listed.size);
-      if (turn !== undefined) await turn;
+    for (;;) {
+      const next = listed.next();
+      if (next.done === true) return next.value ? reader.end() : new ToolReader().end();
+      const item = next.value.parse();
+      // Twice for one that is large: it is read, and then it is looked at.
+      const read = breathe(next.value.size);
+      if (read !== undefined) await read;
+      reader.add(item);
+      const added = breathe(next.value.size);
+      if (added !== undefined) await added;
     }
   } catch (error) {
     if (error instanceof SyntaxError) return new ToolReader().end();
     throw error;
   }
-  return reader.end();
 }
 
 /** What is gated may come from the tenant: it changes without the server's revision. */

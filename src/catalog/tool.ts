@@ -2,16 +2,24 @@
 // harms no other; what a tool says is otherwise carried through unread and unchanged.
 
 import { findMember } from '../wire/json-bytes.ts';
-import { eachElement, smallValue } from '../wire/json-walk.ts';
-import { type ParamHeader, paramHeadersOf } from '../wire/param-headers.ts';
+import { END_OF_LIST, endOfValue, firstElement, nextElement, smallValue } from '../wire/json-walk.ts';
+import { PARAM_HEADER, type ParamHeader, paramHeadersOf } from '../wire/param-headers.ts';
 import { isJsonObject, type JsonObject } from '../wire/reply.ts';
 
 export interface Tool {
   /** The server's own name. */
   readonly name: string;
-  readonly definition: JsonObject;
+  /** All the rest of it, as JSON text behind its name: as objects it could take fifty times the memory. */
+  readonly rest: string;
+  readonly hints: ToolHints;
   /** Arguments to be mirrored into headers for modern servers over HTTP. */
   readonly paramHeaders: readonly ParamHeader[];
+}
+
+/** The server's own word; undefined where it says nothing (2025-11-25 §server/tools, annotations). */
+export interface ToolHints {
+  readonly isReadOnly: boolean | undefined;
+  readonly isDestructive: boolean | undefined;
 }
 
 export interface DroppedTool {
@@ -50,19 +58,23 @@ export class ToolReader {
   }
 }
 
+const NO_HINTS: ToolHints = { isReadOnly: undefined, isDestructive: undefined };
+const NO_HEADERS: readonly ParamHeader[] = [];
 const UNSTORABLE = 'keybearer/unstorable';
 
 /**
- * The first `most` elements of a JSON list, parsed one by one; what is larger than a tool may be is not parsed at all.
- * Undefined when it is no list.
+ * The elements of a JSON list, one by one as they are asked for: a long list is not even walked at once. What is larger than
+ * a tool may be is never parsed. Returns whether it was a list to its end.
  */
-export function listedTools(bytes: Buffer, at: number, most?: number): readonly Listed[] | undefined {
-  const listed: Listed[] = [];
-  const isList = eachElement(bytes, at, (start, end) => {
-    listed.push(new Listed(bytes, start, end));
-    return listed.length === most;
-  });
-  return isList ? listed : undefined;
+export function* listedTools(bytes: Buffer, at: number): Generator<Listed, boolean, undefined> {
+  for (let from: number | undefined = firstElement(bytes, at); from !== undefined; ) {
+    if (from === END_OF_LIST) return true;
+    const end = endOfValue(bytes, from);
+    if (end < 0) return false;
+    yield new Listed(bytes, from, end);
+    from = nextElement(bytes, end);
+  }
+  return false;
 }
 
 class Listed {
@@ -104,9 +116,26 @@ function readTool(name: string, item: JsonObject): Tool | string {
   if (definition === undefined) return 'its inputSchema is not a schema of an object';
   const output = item['outputSchema'];
   if (output !== undefined && !isJsonObject(output)) return 'its outputSchema is not an object';
-  if (JSON.stringify(definition).length > MAX_TOOL_BYTES) return `it is larger than ${MAX_TOOL_BYTES} bytes`;
-  const paramHeaders = paramHeadersOf(definition['inputSchema']);
-  return paramHeaders === undefined ? 'its x-mcp-header annotations are not valid' : { name, definition, paramHeaders };
+  const { name: _, ...others } = definition;
+  const rest = JSON.stringify(others).slice(1);
+  if (listedText(name, { rest }).length > MAX_TOOL_BYTES) return `it is larger than ${MAX_TOOL_BYTES} bytes`;
+  // Hardly any schema has one, and looking into all of it costs more than reading it did.
+  const paramHeaders = rest.includes(PARAM_HEADER) ? paramHeadersOf(definition['inputSchema']) : NO_HEADERS;
+  if (paramHeaders === undefined) return 'its x-mcp-header annotations are not valid';
+  return { name, rest, hints: hintsOf(definition['annotations']), paramHeaders };
+}
+
+/** The text of a tool as it is listed under this name. */
+export const listedText = (name: string, { rest }: Pick<Tool, 'rest'>): string =>
+  `{"name":${JSON.stringify(name)},${rest}`;
+
+function hintsOf(annotations: unknown): ToolHints {
+  if (!isJsonObject(annotations)) return NO_HINTS;
+  const hint = (key: string): boolean | undefined => {
+    const value = annotations[key];
+    return typeof value === 'boolean' ? value : undefined;
+  };
+  return { isReadOnly: hint('readOnlyHint'), isDestructive: hint('destructiveHint') };
 }
 
 /** A schema that lacks `type: object` gets it and nothing else; one that is no schema cannot be mended. */

@@ -4,19 +4,14 @@ import { compileGlobs } from '../catalog/glob.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { isJsonObject, type JsonObject } from '../wire/reply.ts';
-
-const NO_HINTS: JsonObject = {};
 
 /** Hints are the server's own word; a missing one counts as the worse case (2025-11-25 §server/tools, annotations). */
 export function isGated(server: UpstreamServer, tool: Tool): boolean {
   const { gated } = server;
   if (gated === undefined || typeof gated === 'boolean') return gated === true;
   if (typeof gated !== 'string') return compileGlobs(gated)(tool.name);
-  const annotations = tool.definition['annotations'];
-  const hints = isJsonObject(annotations) ? annotations : NO_HINTS;
-  const isReadOnly = hints['readOnlyHint'] === true;
-  return gated === 'not-read-only' ? !isReadOnly : !isReadOnly && hints['destructiveHint'] !== false;
+  const { isReadOnly, isDestructive } = tool.hints;
+  return gated === 'not-read-only' ? isReadOnly !== true : isReadOnly !== true && isDestructive !== false;
 }
 
 /** Throws `approval_required` for a gated tool. */

@@ -3,7 +3,7 @@
 import { listedTools } from '../catalog/tool.ts';
 import type { ToolSource } from '../catalog/tool-source.ts';
 import type { Connection } from '../connection/connection.ts';
-import { startBreathing } from '../shared/breathe.ts';
+import { nextTurn, startBreathing } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startDeadline } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
@@ -60,16 +60,19 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
     bytes += reply.bytes.length;
     // Before anything is parsed: a parse of that much would hold up everybody else.
     if (bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_BYTES} bytes of tools`);
+    // It was read with one look at all of it.
+    await nextTurn();
     const at = reply.memberAt('tools');
-    // One more than there may be tells that there are too many.
-    const most = MAX_TOOLS - tools.length + 1;
-    const listed = at === undefined ? undefined : listedTools(reply.bytes, at, most);
-    if (listed === undefined)
-      throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
-    if (tools.length + listed.length > MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);
-    for (const item of listed) {
-      tools.push(parse(item));
-      const turn = breathe(item.size);
+    const listed = at === undefined ? undefined : listedTools(reply.bytes, at);
+    for (;;) {
+      const one = listed?.next();
+      if (one === undefined || one.value === false)
+        throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
+      if (one.value === true) break;
+      // What is behind the first that is too many is not looked at.
+      if (tools.length === MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);
+      tools.push(parse(one.value));
+      const turn = breathe(one.value.size);
       if (turn !== undefined) await turn;
     }
     const next = reply.smallMember('nextCursor', CURSOR_BYTES);

@@ -52,19 +52,32 @@ export function eachMember(bytes: Buffer, at: number, visit: VisitMember): boole
   }
 }
 
+export const END_OF_LIST = -1;
+
+/** Where the first element of the list at `at` begins; `END_OF_LIST` where there is none; undefined when it is no list. */
+export function firstElement(bytes: Buffer, at: number): number | undefined {
+  if (bytes[at] !== OPEN_LIST) return undefined;
+  const first = skipBlanks(bytes, at + 1);
+  return bytes[first] === CLOSE_LIST ? END_OF_LIST : first;
+}
+
+/** The same for the one behind the element that ends at `end`. */
+export function nextElement(bytes: Buffer, end: number): number | undefined {
+  const next = skipBlanks(bytes, end);
+  if (bytes[next] === COMMA) return skipBlanks(bytes, next + 1);
+  return bytes[next] === CLOSE_LIST ? END_OF_LIST : undefined;
+}
+
 /** Visits each element of the list at `at`, in order, until it has seen enough. False when its bytes are no list; some may have been visited. */
 export function eachElement(bytes: Buffer, at: number, visit: VisitElement): boolean {
-  if (bytes[at] !== OPEN_LIST) return false;
-  let i = skipBlanks(bytes, at + 1);
-  if (bytes[i] === CLOSE_LIST) return true;
-  for (;;) {
-    const end = endOfValue(bytes, i);
+  let start = firstElement(bytes, at);
+  while (start !== undefined && start !== END_OF_LIST) {
+    const end = endOfValue(bytes, start);
     if (end < 0) return false;
-    if (visit(i, end) === true) return true;
-    const next = skipBlanks(bytes, end);
-    if (bytes[next] !== COMMA) return bytes[next] === CLOSE_LIST;
-    i = skipBlanks(bytes, next + 1);
+    if (visit(start, end) === true) return true;
+    start = nextElement(bytes, end);
   }
+  return start === END_OF_LIST;
 }
 
 /** The value at `at`, parsed, where it has at most `maxBytes`; undefined where it has more or is no JSON. */

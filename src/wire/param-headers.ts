@@ -9,7 +9,8 @@ export interface ParamHeader {
   readonly path: readonly string[];
 }
 
-const ANNOTATION = 'x-mcp-header';
+/** The annotation. */
+export const PARAM_HEADER = 'x-mcp-header';
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
 /** No `number`: one value can be written in several ways, and header and body have to agree. */
 const MIRRORED_TYPES = new Set(['string', 'integer', 'boolean']);
@@ -17,7 +18,7 @@ const MIRRORED_TYPES = new Set(['string', 'integer', 'boolean']);
 const MAX_DEPTH = 64;
 
 /** Where a schema holds further schemas beside `properties`: one, a list of them, or one by name. */
-const ONE_OR_MORE = [
+const ONE_OR_MORE = new Set([
   'additionalProperties',
   'allOf',
   'anyOf',
@@ -34,8 +35,8 @@ const ONE_OR_MORE = [
   'then',
   'unevaluatedItems',
   'unevaluatedProperties',
-];
-const BY_NAME = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties'];
+]);
+const BY_NAME = new Set(['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']);
 
 /**
  * The `x-mcp-header` annotations of an input schema. Undefined when one breaks the rules, or stands where it is not
@@ -43,33 +44,47 @@ const BY_NAME = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'pa
  */
 export function paramHeadersOf(schema: unknown): readonly ParamHeader[] | undefined {
   const found = new Map<string, ParamHeader>();
-  // `path` is undefined off the chain of properties, and empty at the root, which is no argument.
-  const walk = (node: unknown, path: readonly string[] | undefined, depth: number): boolean => {
-    if (!isJsonObject(node) || depth > MAX_DEPTH) return true;
-    if (Object.hasOwn(node, ANNOTATION) && !isTaken(node, path, found)) return false;
-    const properties = isJsonObject(node['properties']) ? Object.entries(node['properties']) : [];
-    return (
-      properties.every(([key, child]) => walk(child, path === undefined ? undefined : [...path, key], depth + 1)) &&
-      schemasIn(node).every((child) => walk(child, undefined, depth + 1))
-    );
-  };
-  return walk(schema, [], 0) ? [...found.values()] : undefined;
+  return isTakenBelow(schema, [], 0, found) ? [...found.values()] : undefined;
+}
+
+/**
+ * `path` is undefined off the chain of properties, and empty at the root, which is no argument. Each schema costs what it
+ * has members: there may be twenty thousand empty ones in one tool.
+ */
+function isTakenBelow(
+  node: unknown,
+  path: readonly string[] | undefined,
+  depth: number,
+  found: Map<string, ParamHeader>,
+): boolean {
+  if (!isJsonObject(node) || depth > MAX_DEPTH) return true;
+  if (Object.hasOwn(node, PARAM_HEADER) && !isTaken(node, path, found)) return false;
+  for (const keyword of Object.keys(node)) {
+    const value = node[keyword];
+    if (keyword === 'properties' && isJsonObject(value)) {
+      for (const [key, child] of Object.entries(value))
+        if (!isTakenBelow(child, path === undefined ? undefined : [...path, key], depth + 1, found)) return false;
+    } else if (ONE_OR_MORE.has(keyword) || BY_NAME.has(keyword)) {
+      for (const child of schemasIn(value, BY_NAME.has(keyword)))
+        if (!isTakenBelow(child, undefined, depth + 1, found)) return false;
+    }
+  }
+  return true;
+}
+
+/** Those that no argument is read from by its path. What is no schema, such as a default, is not looked into. */
+function schemasIn(value: unknown, isByName: boolean): readonly unknown[] {
+  if (isByName) return isJsonObject(value) ? Object.values(value) : [];
+  return Array.isArray(value) ? (value as readonly unknown[]) : [value];
 }
 
 function isTaken(node: JsonObject, path: readonly string[] | undefined, found: Map<string, ParamHeader>): boolean {
-  const name = node[ANNOTATION];
+  const name = node[PARAM_HEADER];
   if (path === undefined || path.length === 0 || typeof name !== 'string' || !TOKEN.test(name)) return false;
   const header = `mcp-param-${name.toLowerCase()}`;
   if (found.has(header) || !MIRRORED_TYPES.has(node['type'] as string)) return false;
   found.set(header, { header, path });
   return true;
-}
-
-/** Those that no argument is read from by its path. What is no schema, such as a default, is not looked into. */
-function schemasIn(node: JsonObject): readonly unknown[] {
-  const several = ONE_OR_MORE.flatMap((keyword) => node[keyword] ?? []);
-  const named = BY_NAME.flatMap((keyword) => (isJsonObject(node[keyword]) ? Object.values(node[keyword]) : []));
-  return [...several, ...named];
 }
 
 /** The headers for one call; arguments that are absent or null have none. */

@@ -1,6 +1,6 @@
 // A view built from server names and tool names, and what stands on its pages.
 
-import { buildView, type Page, type Standing, type View } from '../../src/catalog/view.ts';
+import { buildOffer, type Page, type Standing, type View, viewOf as viewOfOffer } from '../../src/catalog/view.ts';
 import type { JsonObject } from '../../src/wire/reply.ts';
 import { aTool } from './a-tenant.ts';
 import { serverOf } from './read-definition.ts';
@@ -19,21 +19,23 @@ export function standingOf(name: string, tools: Tools, definition: object = {}):
   return { name, server, list, state: list === undefined ? 'unavailable' : 'ok', reason: undefined };
 }
 
-export function viewOf(
+export async function viewOf(
   all: readonly (readonly [string, Tools])[],
   isPrefixed = true,
   definitions: Readonly<Record<string, object>> = {},
-): View {
+): Promise<View> {
   const standings = all.map(([name, tools]) => standingOf(name, tools, definitions[name] ?? {}));
-  return buildView(
+  return viewOfStandings(
     [...standings].sort((a, b) => (a.name < b.name ? -1 : 1)),
     isPrefixed,
-    SELF,
   );
 }
 
+export const viewOfStandings = async (standings: readonly Standing[], isPrefixed = true): Promise<View> =>
+  viewOfOffer(await buildOffer(standings, isPrefixed), standings, SELF);
+
 export const parsedPage = (page: Page | undefined, era: 'legacy' | 'modern' = 'legacy'): JsonObject =>
-  JSON.parse((page?.[era] ?? Buffer.from('null')).toString()) as JsonObject;
+  JSON.parse((page?.[era] ?? ['null']).join('')) as JsonObject;
 
 /** Names on all pages, in their order. */
 export function toolsIn(view: View): string[] {

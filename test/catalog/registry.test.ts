@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TenantServers } from '../../src/catalog/registry.ts';
 import type { TenantId } from '../../src/shared/id.ts';
 import { ACME, ATenant, aTool, settled } from './a-tenant.ts';
+import { definitionOf } from './read-tools.ts';
 
 function heard(tenant: ATenant): { now: TenantServers; before: TenantServers | undefined }[] {
   const all: { now: TenantServers; before: TenantServers | undefined }[] = [];
@@ -180,7 +181,7 @@ describe('a list of tools', () => {
       'x-text': '\u0000 é \ud83d\ude00',
     });
     await tenant.registry.keepList(await tenant.server('linear'), '', [tool]);
-    expect(tenant.registry.known(ACME)?.byName.get('linear')?.lists.get('')?.tools[0]?.definition).toEqual(tool);
+    expect(definitionOf(tenant.registry.known(ACME)?.byName.get('linear')?.lists.get('')?.tools[0])).toEqual(tool);
   });
 
   it('B168: found at another address is not offered after the server has moved', async () => {

@@ -31,19 +31,19 @@ const servers = fc.uniqueArray(fc.tuple(prefixes, fc.uniqueArray(toolNames, { ma
 });
 
 describe('a listed name', () => {
-  it('B061, B063: has at most 64 characters that model APIs take', () => {
-    fc.assert(
-      fc.property(servers, fc.boolean(), (all, isPrefixed) => {
-        for (const name of toolsIn(viewOf(all, isPrefixed))) expect(name).toMatch(LISTED);
+  it('B061, B063: has at most 64 characters that model APIs take', async () => {
+    await fc.assert(
+      fc.asyncProperty(servers, fc.boolean(), async (all, isPrefixed) => {
+        for (const name of toolsIn(await viewOf(all, isPrefixed))) expect(name).toMatch(LISTED);
       }),
       { numRuns: 300 },
     );
   });
 
-  it('B064, B066, B067: is there once, and finds its way back to its server and its exact own name', () => {
-    fc.assert(
-      fc.property(servers, fc.boolean(), (all, isPrefixed) => {
-        const view = viewOf(all, isPrefixed);
+  it('B064, B066, B067: is there once, and finds its way back to its server and its exact own name', async () => {
+    await fc.assert(
+      fc.asyncProperty(servers, fc.boolean(), async (all, isPrefixed) => {
+        const view = await viewOf(all, isPrefixed);
         const listed = toolsIn(view);
         expect(new Set(listed).size).toBe(listed.length);
         const reached = listed.map((name) => {
@@ -57,24 +57,24 @@ describe('a listed name', () => {
     );
   });
 
-  it('is the same whatever order servers and tools come in', () => {
-    fc.assert(
-      fc.property(servers, (all) => {
+  it('is the same whatever order servers and tools come in', async () => {
+    await fc.assert(
+      fc.asyncProperty(servers, async (all) => {
         const backwards = [...all].reverse().map(([name, tools]) => [name, [...tools].reverse()] as [string, string[]]);
-        expect(toolsIn(viewOf(backwards))).toEqual(toolsIn(viewOf(all)));
+        expect(toolsIn(await viewOf(backwards))).toEqual(toolsIn(await viewOf(all)));
       }),
       { numRuns: 200 },
     );
   });
 
-  it("is prefix and own name where that is plain and short enough, and the own name on the server's own path", () => {
-    expect(toolsIn(viewOf([['linear', ['search', '_private', '__meta', 'a__']]]))).toEqual([
+  it("is prefix and own name where that is plain and short enough, and the own name on the server's own path", async () => {
+    expect(toolsIn(await viewOf([['linear', ['search', '_private', '__meta', 'a__']]]))).toEqual([
       'linear____meta',
       'linear___private',
       'linear__a__',
       'linear__search',
     ]);
-    expect(toolsIn(viewOf([['linear', ['search', 'a__']]], false))).toEqual(['a__', 'search']);
+    expect(toolsIn(await viewOf([['linear', ['search', 'a__']]], false))).toEqual(['a__', 'search']);
   });
 
   it('B061: is shortened with a fingerprint otherwise, which stays the same', () => {
@@ -115,17 +115,17 @@ describe('the stand-in', () => {
     expect(connectName('x'.repeat(32))).toMatch(LISTED);
   });
 
-  it('cannot be shadowed by a tool called connect: that one gets another name', () => {
+  it('cannot be shadowed by a tool called connect: that one gets another name', async () => {
     const tools = [['linear', ['connect', 'search']]] as const;
-    const view = viewOf(tools, true, { linear: { credential: { kind: 'secret' } } });
+    const view = await viewOf(tools, true, { linear: { credential: { kind: 'secret' } } });
     expect(view.targets.get('linear__connect')).toMatchObject({ kind: 'connect' });
     const shadow = toolsIn(view).find((name) => name.startsWith('linear__connect-'));
     expect(view.targets.get(shadow ?? '')).toMatchObject({ kind: 'tool', tool: { name: 'connect' } });
   });
 
-  it('cannot be shadowed by another server whose prefix is the same', () => {
+  it('cannot be shadowed by another server whose prefix is the same', async () => {
     const definitions = { a: { prefix: 'x', credential: { kind: 'secret' } }, b: { prefix: 'x' } };
-    const view = viewOf(
+    const view = await viewOf(
       [
         ['a', []],
         ['b', ['connect']],
@@ -137,12 +137,12 @@ describe('the stand-in', () => {
     expect([...view.targets.values()].filter(({ kind }) => kind === 'tool')).toHaveLength(1);
   });
 
-  it('of two servers with one prefix has a name of its own each', () => {
+  it('of two servers with one prefix has a name of its own each', async () => {
     const definitions = {
       a: { prefix: 'x', credential: { kind: 'secret' } },
       b: { prefix: 'x', credential: { kind: 'secret' } },
     };
-    const view = viewOf(
+    const view = await viewOf(
       [
         ['a', undefined],
         ['b', undefined],
@@ -157,9 +157,9 @@ describe('the stand-in', () => {
 });
 
 describe("a server's name", () => {
-  it('B064, B069: never holds what parts server and tool', () => {
-    fc.assert(
-      fc.property(
+  it('B064, B069: never holds what parts server and tool', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.oneof(
           fc.stringMatching(/^[a-z0-9_-]{1,34}$/),
           fc.string({ maxLength: 34 }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { storable } from '../../src/catalog/tool.ts';
 import { POISON, type PoisonName } from '../support/upstreams/poisoned-tools.ts';
 import { aTool } from './a-tenant.ts';
-import { readTools } from './read-tools.ts';
+import { definitionOf, readTools } from './read-tools.ts';
 
 const poison = (name: PoisonName): unknown => JSON.parse(POISON[name]) as unknown;
 const good = aTool('echo', { description: 'Says it again' });
@@ -64,12 +64,15 @@ describe('reading a list of tools', () => {
     const [tool] = readTools([
       { name: 'x', inputSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema' } },
     ]).tools;
-    expect(tool?.definition).toEqual({
+    expect(definitionOf(tool)).toEqual({
       name: 'x',
       inputSchema: { type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' },
     });
-    expect(readTools([{ name: 'x', inputSchema: {} }]).tools[0]?.definition['inputSchema']).toEqual({ type: 'object' });
-    expect(readTools([{ name: 'x' }]).tools[0]?.definition).toEqual({ name: 'x', inputSchema: { type: 'object' } });
+    expect(definitionOf(readTools([{ name: 'x', inputSchema: {} }]).tools[0])).toEqual({
+      name: 'x',
+      inputSchema: { type: 'object' },
+    });
+    expect(definitionOf(readTools([{ name: 'x' }]).tools[0])).toEqual({ name: 'x', inputSchema: { type: 'object' } });
   });
 
   it('B070, B072, B105: carries everything else through as it is', () => {
@@ -88,12 +91,12 @@ describe('reading a list of tools', () => {
       },
       outputSchema: { $schema: 'http://json-schema.org/draft-07/schema#', type: 'array', items: [{}] },
     });
-    expect(readTools([item]).tools[0]?.definition).toBe(item);
+    expect(definitionOf(readTools([item]).tools[0])).toEqual(item);
   });
 
   it('B067, B086: keeps the first of a name; a later one does not take its place', () => {
     const { tools } = readTools([aTool('send', { title: 'first' }), aTool('send', { title: 'second' })]);
-    expect(tools.map(({ definition }) => definition['title'])).toEqual(['first']);
+    expect(tools.map(definitionOf)).toEqual([aTool('send', { title: 'first' })]);
   });
 
   it('gives them in the order of their names, whatever order they came in', () => {

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Tool } from '../../src/catalog/tool.ts';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { isGated, requireOpen } from '../../src/policy/gate.ts';
+import { readTools } from '../catalog/read-tools.ts';
 
 const server = (gated: UpstreamServer['gated']): UpstreamServer => ({ name: 's', gated }) as UpstreamServer;
-const tool = (name: string, annotations?: Record<string, unknown>): Tool => ({
-  name,
-  definition: { name, annotations },
-  paramHeaders: [],
-});
+function tool(name: string, annotations?: Record<string, unknown>): Tool {
+  const [read] = readTools([{ name, annotations }]).tools;
+  if (read === undefined) throw new Error('no tool');
+  return read;
+}
 
 describe('gate', () => {
   it('gates nothing unless asked to', () => {
@@ -27,6 +28,8 @@ describe('gate', () => {
     expect(isGated(server('destructive'), tool('a'))).toBe(true);
     expect(isGated(server('destructive'), tool('a', { destructiveHint: false }))).toBe(false);
     expect(isGated(server('destructive'), tool('a', { readOnlyHint: true }))).toBe(false);
+    expect(isGated(server('not-read-only'), tool('a', { readOnlyHint: 'true' }))).toBe(true);
+    expect(isGated(server('destructive'), tool('a', { destructiveHint: 0 }))).toBe(true);
   });
 
   it('does not run what an admin wanted to be asked about', () => {
