@@ -8,7 +8,7 @@ import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { bindingOf } from './binding.ts';
-import type { CatalogStore, StoredCatalog } from './server-store.ts';
+import type { CatalogStore, FindText, KeptCatalog } from './server-store.ts';
 import { type DroppedTool, listedTools, type ReadTools, storable, type Tool, ToolReader } from './tool.ts';
 import type { InvalidServer, UpstreamServer } from './upstream-server.ts';
 
@@ -18,6 +18,8 @@ export interface ToolList {
   /** Epoch ms. */
   readonly foundAt: number;
   readonly toolsJson: string;
+  /** Of the row that it was read from. */
+  readonly stamp: string;
 }
 
 /** A server as it was read, whether its definition holds or not. */
@@ -82,7 +84,10 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
 
   const read = async (tenantId: TenantId): Promise<TenantServers> => {
     const asked = wanted.get(tenantId) ?? 0;
-    const [servers, stored] = await Promise.all([loadServers(tenantId), catalogs.list(tenantId)]);
+    const [servers, stored] = await Promise.all([
+      loadServers(tenantId),
+      catalogs.list(tenantId, rememberedTexts(tenants.get(tenantId))),
+    ]);
     const before = tenants.get(tenantId);
     const byName = new Map<string, Registered>();
     for (const loaded of servers) {
@@ -151,6 +156,14 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
   };
 }
 
+function rememberedTexts(before: TenantServers | undefined): FindText {
+  const byServer = new Map([...(before?.byName.values() ?? [])].map(({ server, lists }) => [server.id, lists]));
+  return (serverId, owner, stamp) => {
+    const list = byServer.get(serverId)?.get(owner);
+    return list?.stamp === stamp ? list.toolsJson : undefined;
+  };
+}
+
 /** In pieces: a long list would hold up everybody else. */
 async function written(listed: readonly unknown[]): Promise<string> {
   const breathe = startBreathing();
@@ -167,7 +180,7 @@ async function written(listed: readonly unknown[]): Promise<string> {
 /** The lists kept for this very server; one found elsewhere, before an edit, is not offered. */
 async function listsOf(
   server: UpstreamServer | InvalidServer,
-  stored: readonly StoredCatalog[],
+  stored: readonly KeptCatalog[],
   before: Registered | undefined,
 ): Promise<ReadonlyMap<string, ToolList>> {
   if (isInvalid(server)) return NO_LISTS;
@@ -175,12 +188,12 @@ async function listsOf(
   if (mine.length === 0) return NO_LISTS;
   const binding = bindingOf(server);
   const lists = new Map<string, ToolList>();
-  for (const { owner, toolsJson, foundAt, binding: foundAtBinding } of mine) {
+  for (const { owner, toolsJson, foundAt, binding: foundAtBinding, stamp } of mine) {
     if (foundAtBinding !== binding) continue;
     const known = before?.lists.get(owner);
     // Reading a list is the costly part; an unchanged one is kept as it is.
-    if (known?.toolsJson === toolsJson) lists.set(owner, known.foundAt === foundAt ? known : { ...known, foundAt });
-    else lists.set(owner, { ...(await readStored(toolsJson)), foundAt, toolsJson });
+    if (known?.toolsJson === toolsJson) lists.set(owner, known.stamp === stamp ? known : { ...known, foundAt, stamp });
+    else lists.set(owner, { ...(await readStored(toolsJson)), foundAt, toolsJson, stamp });
   }
   return lists;
 }

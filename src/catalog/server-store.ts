@@ -37,8 +37,18 @@ export interface StoredCatalog {
   readonly foundAt: number;
 }
 
+/** One as it was read. */
+export interface KeptCatalog extends StoredCatalog {
+  /** Another one after each time that it is written. */
+  readonly stamp: string;
+}
+
+/** The text that is remembered of a list that was not written since. */
+export type FindText = (serverId: ServerId, owner: string, stamp: string) => string | undefined;
+
 export interface CatalogStore {
-  list(tenantId: TenantId): Promise<readonly StoredCatalog[]>;
+  /** All of a tenant; only texts that `known` does not give are read, for there may be megabytes of each. */
+  list(tenantId: TenantId, known: FindText): Promise<readonly KeptCatalog[]>;
   put(catalog: StoredCatalog): Promise<void>;
   remove(tenantId: TenantId, serverId: ServerId, owner: string): Promise<void>;
 }

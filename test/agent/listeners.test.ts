@@ -18,7 +18,10 @@ const ALIVE = '\n: keep-alive\n';
 /** What is registered, by owner of a list. */
 function servers(lists: Readonly<Record<string, string>>, revision = '1'): TenantServers {
   const all = new Map(
-    Object.entries(lists).map(([owner, toolsJson]) => [owner, { tools: [], dropped: [], foundAt: 0, toolsJson }]),
+    Object.entries(lists).map(([owner, toolsJson]) => [
+      owner,
+      { tools: [], dropped: [], foundAt: 0, toolsJson, stamp: '' },
+    ]),
   );
   const registered: Registered = {
     server: { ...server, revision },

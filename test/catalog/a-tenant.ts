@@ -2,7 +2,7 @@
 import type { DefinitionInput } from '../../src/catalog/definition.ts';
 import { parseDefinition } from '../../src/catalog/definition.ts';
 import { createRegistry, type LoadedServer, type Registry } from '../../src/catalog/registry.ts';
-import type { CatalogStore, StoredCatalog } from '../../src/catalog/server-store.ts';
+import type { CatalogStore, FindText, KeptCatalog, StoredCatalog } from '../../src/catalog/server-store.ts';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { callerKey } from '../../src/identity/caller.ts';
@@ -24,9 +24,22 @@ export function aCaller(principalId: PrincipalId = ANNA, tenantId: TenantId = AC
 export class StoredCatalogs implements CatalogStore {
   rows: StoredCatalog[] = [];
   puts = 0;
+  /** Texts that were read because they were not remembered. */
+  reads = 0;
+  readonly #stamps = new WeakMap<StoredCatalog, string>();
+  #lastStamp = 0;
 
-  list(tenantId: TenantId): Promise<readonly StoredCatalog[]> {
-    return Promise.resolve(this.rows.filter((row) => row.tenantId === tenantId));
+  list(tenantId: TenantId, known: FindText): Promise<readonly KeptCatalog[]> {
+    const mine = this.rows.filter((row) => row.tenantId === tenantId);
+    return Promise.resolve(mine.map((row) => this.#read(row, known)));
+  }
+
+  #read(row: StoredCatalog, known: FindText): KeptCatalog {
+    const stamp = this.#stamps.get(row) ?? String(++this.#lastStamp);
+    this.#stamps.set(row, stamp);
+    const remembered = known(row.serverId, row.owner, stamp);
+    if (remembered === undefined) this.reads++;
+    return { ...row, toolsJson: remembered ?? row.toolsJson, stamp };
   }
 
   put(catalog: StoredCatalog): Promise<void> {

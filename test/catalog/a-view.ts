@@ -15,7 +15,9 @@ export function standingOf(name: string, tools: Tools, definition: object = {}):
   const server = serverOf({ url: `https://${name}.test/mcp`, ...definition }, { name });
   const listed = tools?.map((tool) => (typeof tool === 'string' ? aTool(tool) : tool));
   const list =
-    listed === undefined ? undefined : { ...readTools(listed), foundAt: 0, toolsJson: JSON.stringify(listed) };
+    listed === undefined
+      ? undefined
+      : { ...readTools(listed), foundAt: 0, toolsJson: JSON.stringify(listed), stamp: '' };
   return { name, server, list, state: list === undefined ? 'unavailable' : 'ok', reason: undefined };
 }
 

@@ -79,6 +79,20 @@ describe('a change', () => {
     expect(changes.map(({ now }) => now.version)).toEqual([2, 3, 4]);
   });
 
+  it('is read from the database once, and again only when it was written', async () => {
+    const tenant = await aKnownTenant('a', 'b');
+    await tenant.registry.keepList(await tenant.server('a'), '', [aTool('one')]);
+    await tenant.registry.keepList(await tenant.server('b'), '', [aTool('two')]);
+    expect(tenant.catalogs.reads).toBe(2);
+    tenant.define('a', { title: 'edited' });
+    await tenant.refresh();
+    expect(tenant.catalogs.reads).toBe(2);
+    expect([toolsOf(tenant, 'a'), toolsOf(tenant, 'b')]).toEqual([['one'], ['two']]);
+    await tenant.registry.keepList(await tenant.server('b'), '', [aTool('three')]);
+    expect(tenant.catalogs.reads).toBe(3);
+    expect(toolsOf(tenant, 'b')).toEqual(['three']);
+  });
+
   it('that changes nothing is told to nobody and costs no new version', async () => {
     const tenant = await aKnownTenant('linear');
     const server = await tenant.server('linear');

@@ -42,7 +42,7 @@ class Bench extends Upstream {
     this.renewed = renewed;
     this.capabilities = LISTENS;
     this.#timers = this.clock.pending;
-    const list = { tools: [], dropped: [], foundAt: 0, toolsJson: '[]' };
+    const list = { tools: [], dropped: [], foundAt: 0, toolsJson: '[]', stamp: '' };
     this.watch = createWatchLists({
       pool: this.pool,
       discovery,

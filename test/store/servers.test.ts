@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FindText } from '../../src/catalog/server-store.ts';
 import { createCatalogStore } from '../../src/store/catalogs.ts';
 import { createServerStore } from '../../src/store/servers.ts';
 import {
@@ -125,6 +126,8 @@ describe('servers', () => {
 });
 
 describe('catalogs', () => {
+  const nothing = (): undefined => undefined;
+
   it('keep the text of a tool list as it came', async () => {
     const catalogs = createCatalogStore(store.database);
     const serverId = await addServer(store.database, beta, 'texts');
@@ -140,10 +143,27 @@ describe('catalogs', () => {
     await catalogs.put({ ...catalog, toolsJson: '[]' });
     await catalogs.put(catalog);
     await catalogs.put({ ...catalog, owner: '' });
-    expect(await catalogs.list(beta)).toEqual([{ ...catalog, owner: '' }, catalog]);
+    expect(await catalogs.list(beta, nothing)).toMatchObject([{ ...catalog, owner: '' }, catalog]);
     await catalogs.remove(acme, serverId, 'p:ada');
-    expect(await catalogs.list(beta)).toHaveLength(2);
+    expect(await catalogs.list(beta, nothing)).toHaveLength(2);
     await catalogs.remove(beta, serverId, 'p:ada');
-    expect(await catalogs.list(beta)).toEqual([{ ...catalog, owner: '' }]);
+    expect(await catalogs.list(beta, nothing)).toMatchObject([{ ...catalog, owner: '' }]);
+  });
+
+  it('read no text again that is remembered, until somebody writes it again', async () => {
+    const catalogs = createCatalogStore(store.database);
+    const serverId = await addServer(store.database, beta, 'remembered');
+    const catalog = { tenantId: beta, serverId, owner: '', toolsJson: '[1]', binding: 'b', foundAt: 1_700_000_000_001 };
+    await catalogs.put(catalog);
+    await catalogs.put({ ...catalog, owner: 'p:ada', toolsJson: '[2]' });
+    const mine = async (known: FindText) =>
+      (await catalogs.list(beta, known)).filter((one) => one.serverId === serverId);
+    const [first, second] = await mine(nothing);
+    const remembered: FindText = (_, owner, stamp) =>
+      owner === '' && stamp === first?.stamp ? 'remembered' : undefined;
+    expect(await mine(remembered)).toEqual([{ ...first, toolsJson: 'remembered' }, second]);
+    // Another node finds something else in the same millisecond.
+    await catalogs.put({ ...catalog, toolsJson: '[3]' });
+    expect(await mine(remembered)).toMatchObject([{ toolsJson: '[3]' }, { toolsJson: '[2]' }]);
   });
 });
