@@ -1,6 +1,7 @@
 // An upstream of the 2024-11-05 transport: one stream for each session, and a key wanted with every request.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { questionsTo } from '../support/upstreams/keyed-exchange.ts';
 import type { Seen } from '../support/upstreams/keyed-state.ts';
 import { listen, readBody } from '../support/upstreams/listener.ts';
 import { isObject, type JsonObject, objectAt } from '../support/upstreams/message.ts';
@@ -121,7 +122,8 @@ function chatter(session: OldSession, params: JsonObject, args: JsonObject): voi
       params: { progressToken, progress, total, message: `${who} ${progress}` },
     });
   if (args['chatty'] === true)
-    say(session, { id: 1, method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
+    for (const { method, params } of questionsTo(who))
+      say(session, { id: `${method} of ${String(args['question'])}`, method, params });
 }
 
 function say({ res }: OldSession, message: JsonObject): void {

@@ -10,6 +10,7 @@ import type { Seat, World } from './world.ts';
 
 /** Everybody's, at the same time. */
 const TOKEN = 'progress';
+const METHOD_NOT_FOUND = -32601;
 
 async function chat(world: World, { seat, server }: Place, id: number): Promise<Asked> {
   const agent = await world.agent(seat);
@@ -19,7 +20,24 @@ async function chat(world: World, { seat, server }: Place, id: number): Promise<
   const response = await send(agent, { id, tool: `${server}__progress`, args, meta: { progressToken: TOKEN } });
   const outcome = await outcomeOf(response, id);
   for (const message of response.stream?.messages ?? []) judgeHeard(message, seat.label, question);
+  if (outcome.kind === 'named' && server !== 'modern') await judgeDeclined(world, { seat, server }, question);
   return { tool: 'progress', seat, server, question, since, outcome };
+}
+
+/** What an upstream asks in the middle of a call is declined at once, once, over the connection of that call. */
+async function judgeDeclined(world: World, { seat, server }: Place, question: number): Promise<void> {
+  const upstream = world.upstreams[server].server;
+  const declined = (method: string) =>
+    upstream.seen.filter(({ body }) => isObject(body) && body['id'] === `${method} of ${question}`);
+  for (const method of ['sampling/createMessage', 'elicitation/create']) {
+    await upstream.until(() => declined(method).length > 0, `an answer to ${method}`);
+    const [{ principal, body } = {}, second] = declined(method);
+    const isRight = objectAt({ ...(body as JsonObject) }, 'error')['code'] === METHOD_NOT_FOUND;
+    if (!isRight || second !== undefined || !String(principal).split('+').includes(seat.label))
+      throw new Error(
+        `${method} for ${seat.label} was answered by ${principal}: ${JSON.stringify([body, second?.body])}`,
+      );
+  }
 }
 
 /** What an agent hears beside its answer: the progress and the log of this very call. */

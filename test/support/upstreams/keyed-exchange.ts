@@ -17,6 +17,27 @@ export interface Asked {
   readonly session: string;
 }
 
+/** What a server asks its client. */
+export interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** All that a legacy server may ask of the person, or of the model, behind the call of `who`; none of it for the log. */
+export const questionsTo = (who: string): readonly Question[] => [
+  {
+    method: 'sampling/createMessage',
+    params: { messages: [{ role: 'user', content: { type: 'text', text: `canary-asked ${who}` } }], maxTokens: 1 },
+  },
+  {
+    method: 'elicitation/create',
+    params: {
+      message: `canary-asked ${who}`,
+      requestedSchema: { type: 'object', properties: { [who]: { type: 'string' } } },
+    },
+  },
+];
+
 export class Exchange {
   readonly asked: Asked;
   /** Cancelled, or its caller is gone. */
@@ -33,9 +54,9 @@ export class Exchange {
   }
 
   /** A request to whoever called; nobody here waits for its answer. */
-  ask(method: string, params: JsonObject): void {
+  ask(id: string, { method, params }: Question): void {
     this.#stream();
-    this.asked.res.write(eventText(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+    this.asked.res.write(eventText(JSON.stringify({ jsonrpc: '2.0', id, method, params })));
   }
 
   /** `json` is an object's text; a modern answer gets its result type put first. */

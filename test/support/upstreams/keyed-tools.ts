@@ -1,5 +1,5 @@
 // What the tools of a keyed server do. Each one says whose key its call came with.
-import type { Exchange } from './keyed-exchange.ts';
+import { type Exchange, questionsTo } from './keyed-exchange.ts';
 import { announceListChange } from './keyed-streams.ts';
 import { type JsonObject, objectAt } from './message.ts';
 
@@ -22,11 +22,13 @@ const whoami: Tool = (exchange, args) => {
 const progress: Tool = (exchange, args) => {
   const total = numberOf(args, 'count');
   const token = objectAt(exchange.asked.message.params, '_meta')['progressToken'];
-  // Beside the progress: a line for the log, and a question that the proxy has to keep to itself.
+  // Beside the progress: a line for the log, and questions that the proxy has to keep to itself.
   if (args['chatty'] === true) {
     const data = { who: exchange.asked.principal, question: args['question'] };
     exchange.notify('notifications/message', { level: 'info', data });
-    if (exchange.asked.era === 'legacy') exchange.ask('sampling/createMessage', { messages: [], maxTokens: 1 });
+    if (exchange.asked.era === 'legacy')
+      for (const one of questionsTo(exchange.asked.principal))
+        exchange.ask(`${one.method} of ${String(args['question'])}`, one);
   }
   const step = (done: number): void => {
     if (done > total) return whoami(exchange, args);
