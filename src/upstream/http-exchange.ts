@@ -7,6 +7,7 @@ import { BytePile } from '../wire/byte-pile.ts';
 import { SseReader } from '../wire/sse.ts';
 import type { Echo } from './echo.ts';
 import type { EgressPolicy } from './egress/policy.ts';
+import type { PoolRequest } from './egress/socket-pool.ts';
 import { type Decoder, openDecoder } from './http-decode.ts';
 import { readHead, withoutEcho } from './http-head.ts';
 import { Pace, PIECE_BYTES } from './pace.ts';
@@ -80,16 +81,9 @@ export function exchangeOnce(door: Pick<Door, 'dispatcher' | 'clock'>, request: 
     const handler = new Exchange(door.clock, request, resolve, reject);
     signal?.addEventListener('abort', handler.abort, { once: true });
     try {
-      door.dispatcher.dispatch(
-        {
-          origin: request.origin,
-          path: request.path,
-          method: request.method,
-          headers: request.headers as string[],
-          body: request.body ?? null,
-        },
-        handler,
-      );
+      const { origin, path, method, body = null } = request;
+      const asked: PoolRequest = { origin, path, method, headers: request.headers as string[], body, signal };
+      door.dispatcher.dispatch(asked, handler);
     } catch (error) {
       handler.refuse(error as Error);
     }

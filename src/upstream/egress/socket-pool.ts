@@ -20,8 +20,13 @@ interface Slot {
   isFree: boolean;
 }
 
+/** The signal says that whoever asked has left, and has been told so. */
+export interface PoolRequest extends Dispatcher.DispatchOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
 interface Waiting {
-  readonly request: Dispatcher.DispatchOptions;
+  readonly request: PoolRequest;
   readonly handler: Dispatcher.DispatchHandler;
 }
 
@@ -31,7 +36,8 @@ export class SocketPool {
   readonly #slots = new Set<Slot>();
   /** Last used, first taken: the others can go idle and be closed. */
   readonly #free: Slot[] = [];
-  readonly #waiting = new Set<Waiting>();
+  /** With what forgets to look whether they leave. */
+  readonly #waiting = new Map<Waiting, () => void>();
   #isDestroyed = false;
 
   constructor(origin: string, options: SocketPoolOptions) {
@@ -40,22 +46,38 @@ export class SocketPool {
   }
 
   /** Errors go to the handler. */
-  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+  dispatch(request: PoolRequest, handler: Dispatcher.DispatchHandler): void {
     const slot = this.#takeFree() ?? this.#open();
-    if (slot === undefined) this.#waiting.add({ request, handler });
+    if (slot === undefined) this.#wait({ request, handler });
     else this.#run(slot, { request, handler });
   }
 
   /** Ends all of it: what runs, waits or comes later is told so. */
   async destroy(): Promise<void> {
     this.#isDestroyed = true;
-    const [slots, waiting] = [[...this.#slots], [...this.#waiting]];
+    const slots = [...this.#slots];
     this.#slots.clear();
     this.#free.length = 0;
-    this.#waiting.clear();
     const ended = slots.map(({ client }) => client.destroy());
-    for (const { request, handler } of waiting) this.dispatch(request, handler);
+    for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting())
+      this.dispatch(next.request, next.handler);
     await Promise.all(ended);
+  }
+
+  /** Whoever leaves takes the request along, however long the line stands still. */
+  #wait(waiting: Waiting): void {
+    const left = (): void => void this.#waiting.delete(waiting);
+    waiting.request.signal?.addEventListener('abort', left, { once: true });
+    this.#waiting.set(waiting, () => waiting.request.signal?.removeEventListener('abort', left));
+  }
+
+  #nextWaiting(): Waiting | undefined {
+    const [next] = this.#waiting;
+    if (next === undefined) return undefined;
+    const [waiting, stay] = next;
+    this.#waiting.delete(waiting);
+    stay();
+    return waiting;
   }
 
   #takeFree(): Slot | undefined {
@@ -82,6 +104,10 @@ export class SocketPool {
       slot.openedAt = undefined;
       if (slot.isFree) this.#leave(slot);
     });
+    // Of some failures, as of a certificate of another name, undici says no more than this.
+    slot.client.on('connectionError', () => {
+      if (this.#slots.has(slot)) this.#leave(slot);
+    });
     slot.client.on('drain', () => this.#release(slot));
     this.#slots.add(slot);
     // It tells whoever comes, in the words of either kind of handler that undici knows.
@@ -99,25 +125,20 @@ export class SocketPool {
   #release(slot: Slot): void {
     if (slot.isFree || !this.#slots.has(slot)) return;
     if (!this.#isFit(slot)) return this.#leave(slot);
-    const [next] = this.#waiting;
+    const next = this.#nextWaiting();
     if (next === undefined) {
       slot.isFree = true;
       this.#free.push(slot);
-    } else {
-      this.#waiting.delete(next);
-      this.#run(slot, next);
-    }
+    } else this.#run(slot, next);
   }
 
   /** Gives its place to whoever waits longest. */
   #leave(slot: Slot): void {
     this.#drop(slot);
-    const [next] = this.#waiting;
-    const other = next === undefined ? undefined : this.#open();
-    if (next !== undefined && other !== undefined) {
-      this.#waiting.delete(next);
-      this.#run(other, next);
-    } else if (this.#slots.size === 0) this.#options.onEmpty();
+    const other = this.#waiting.size === 0 ? undefined : this.#open();
+    const next = other === undefined ? undefined : this.#nextWaiting();
+    if (other !== undefined && next !== undefined) this.#run(other, next);
+    else if (this.#slots.size === 0) this.#options.onEmpty();
   }
 
   #drop(slot: Slot): void {

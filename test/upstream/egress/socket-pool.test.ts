@@ -11,6 +11,8 @@ import { exchangeOnce } from '../../../src/upstream/http-exchange.ts';
 import { eventually } from '../../store/eventually.ts';
 import { doorRules, openTestDoor } from '../../support/a-door.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { within } from '../../support/within.ts';
+import { Egress, PUBLIC } from './an-egress.ts';
 
 const MINUTE = 60_000;
 const PLACES = 2;
@@ -106,7 +108,8 @@ describe('sockets to one origin', () => {
     clock.advance(1);
     const other = await answered('/old');
     expect(other).not.toBe(young);
-    await eventually('the old one to be closed', () => sockets[young]?.destroyed === true);
+    // At once, and not when it has been idle for 4 s.
+    await eventually('the old one to be closed', () => sockets[young]?.destroyed === true, 2_000);
     // One that is never idle, with others in line.
     const asked = ['/a', '/b', '/c'].map((path) => ask(path));
     await arrived(5);
@@ -155,20 +158,34 @@ describe('sockets to one origin', () => {
     expect(await answered('/good')).toBe(0);
   });
 
-  it('are not waited for by whoever left', async () => {
+  it('are not waited for by whoever left, who keeps no memory and opens no socket', async () => {
     const asked = ['/a', '/b'].map((path) => ask(path));
     await arrived(2);
     const leaving = new AbortController();
-    const left = ask('/left', { signal: leaving.signal });
-    const stays = ask('/stays');
+    const left = Array.from({ length: 50 }, (_, nth) => ask(`/left-${nth}`, { signal: leaving.signal }));
+    const stays = ask('/stays', { signal: new AbortController().signal });
     leaving.abort(new Error('left'));
-    await expect(left).rejects.toThrow('left');
+    for (const one of left) await expect(one).rejects.toThrow('left');
     for (const { answer } of [...held]) answer();
     await Promise.all(asked);
     await arrived(3);
     last()?.answer();
     await stays;
-    expect(held.map(({ path }) => path)).not.toContain('/left');
+    expect(held.map(({ path }) => path).slice(2)).toEqual(['/stays']);
+    expect(sockets).toHaveLength(PLACES);
+  });
+
+  it('are not used up by certificates of another name', async () => {
+    const egress = await Egress.open();
+    try {
+      egress.network.answer('wrong.not-in-cert.org', [PUBLIC]);
+      for (let nth = 0; nth < 3 * PLACES; nth++) {
+        const refused = within(egress.get('https://wrong.not-in-cert.org/x'), 'the refusal', 2_000);
+        await expect(refused).rejects.toMatchObject({ cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
+      }
+    } finally {
+      await egress.close();
+    }
   });
 });
 
