@@ -5,22 +5,24 @@ const PIECE_BYTES = 16 * 1024;
 /** What each thing costs beside its bytes. */
 const COST_OF_EACH = 200;
 
+/** Behind each piece: somebody else's call takes about so many, and should not meet us in each of them. */
+const TURNS = 4;
+const MOST_TURNS = 32;
+
 /**
- * Counts work by its bytes, one call for each thing; gives a promise to wait for when a turn is due, and nothing when there
- * is none. Others get as many turns as there were pieces: a call of theirs takes several, and should not meet us in each.
+ * Counts work by its bytes, one call for each thing; gives a promise to wait for when others are due, and nothing when they
+ * are not.
  */
 export function startBreathing(): (bytes: number) => Promise<void> | undefined {
   let since = 0;
   return (bytes) => {
     since += bytes + COST_OF_EACH;
     if (since < PIECE_BYTES) return undefined;
-    const turns = Math.min(Math.floor(since / PIECE_BYTES), MOST_TURNS);
+    const turns = Math.min(TURNS * Math.floor(since / PIECE_BYTES), MOST_TURNS);
     since = 0;
     return nextTurns(turns);
   };
 }
-
-const MOST_TURNS = 8;
 
 async function nextTurns(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await nextTurn();
