@@ -9,7 +9,7 @@ import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { bindingOf } from './binding.ts';
 import type { CatalogStore, FindText, KeptCatalog } from './server-store.ts';
-import { type DroppedTool, listedTools, type ReadTools, storable, type Tool, ToolReader } from './tool.ts';
+import { type DroppedTool, listedTools, type ReadTools, type Tool, ToolReader } from './tool.ts';
 import type { InvalidServer, UpstreamServer } from './upstream-server.ts';
 
 export interface ToolList {
@@ -65,8 +65,8 @@ export interface Registry {
   readonly find: (tenantId: TenantId, serverId: ServerId) => Promise<UpstreamServer | undefined>;
   /** Reads the tenant again and tells the listeners when something differs. */
   refresh(tenantId: TenantId): Promise<void>;
-  /** Keeps a list in the database, then here. An equal list only gets a new age. */
-  keepList(server: UpstreamServer, owner: string, listed: readonly unknown[]): Promise<void>;
+  /** Keeps a list of tools, each as JSON text, in the database, then here. An equal list only gets a new age. */
+  keepList(server: UpstreamServer, owner: string, listed: readonly string[]): Promise<void>;
   onChange(listener: RegistryListener): () => void;
   close(): void;
 }
@@ -137,7 +137,7 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     },
     refresh,
     async keepList(server, owner, listed) {
-      const toolsJson = await written(listed);
+      const toolsJson = `[${listed.join(',')}]`;
       await catalogs.put({
         tenantId: server.tenantId,
         serverId: server.id,
@@ -162,19 +162,6 @@ function rememberedTexts(before: TenantServers | undefined): FindText {
     const list = byServer.get(serverId)?.get(owner);
     return list?.stamp === stamp ? list.toolsJson : undefined;
   };
-}
-
-/** In pieces: a long list would hold up everybody else. */
-async function written(listed: readonly unknown[]): Promise<string> {
-  const breathe = startBreathing();
-  const parts: string[] = [];
-  for (const item of listed) {
-    const part = JSON.stringify(storable(item)) ?? 'null';
-    parts.push(part);
-    const turn = breathe(part.length);
-    if (turn !== undefined) await turn;
-  }
-  return `[${parts.join(',')}]`;
 }
 
 /** The lists kept for this very server; one found elsewhere, before an edit, is not offered. */

@@ -106,6 +106,9 @@ export function storable(item: unknown): unknown {
   return { name: isJsonObject(item) ? item['name'] : undefined, [UNSTORABLE]: true };
 }
 
+/** Its JSON text, as it is kept: as an object it could take fifty times the memory. */
+export const writtenTool = (item: unknown): string => JSON.stringify(storable(item)) ?? 'null';
+
 /** The tool, or why it cannot be offered. */
 function readTool(name: string, item: JsonObject): Tool | string {
   if (item[UNSTORABLE] === 'large') return `it is larger than ${MAX_TOOL_BYTES} bytes`;

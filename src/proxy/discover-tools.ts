@@ -1,6 +1,6 @@
 // Asks a server for all its tools, page by page, within bounds: a server that pages for ever, repeats a
 // cursor or sends too much is reported as such, and only it.
-import { listedTools } from '../catalog/tool.ts';
+import { listedTools, writtenTool } from '../catalog/tool.ts';
 import type { ToolSource } from '../catalog/tool-source.ts';
 import type { Connection } from '../connection/connection.ts';
 import { nextTurn, startBreathing } from '../shared/breathe.ts';
@@ -43,9 +43,9 @@ export function createToolSource({ withUpstream, clock }: DiscoverToolsDeps): To
 }
 
 /** Every page once; an empty-string cursor is a cursor (2026-07-28 §server/utilities/pagination). */
-export async function listAll(connection: Connection, signal: AbortSignal): Promise<readonly unknown[]> {
+export async function listAll(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
   if (connection.capabilities['tools'] === undefined) return [];
-  const tools: unknown[] = [];
+  const tools: string[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   let bytes = 0;
@@ -71,7 +71,7 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
       if (one.value === true) break;
       // What is behind the first that is too many is not looked at.
       if (tools.length === MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);
-      tools.push(parse(one.value));
+      tools.push(textOf(one.value));
       const turn = breathe(one.value.size);
       if (turn !== undefined) await turn;
     }
@@ -84,9 +84,9 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
   throw tooMuch(`more than ${MAX_PAGES} pages of tools`);
 }
 
-function parse(item: { parse(): unknown }): unknown {
+function textOf(item: { parse(): unknown }): string {
   try {
-    return item.parse();
+    return writtenTool(item.parse());
   } catch {
     throw new ProxyError('upstream_protocol', 'The server listed a tool that is not JSON.');
   }

@@ -5,7 +5,7 @@ import type { View } from '../../src/catalog/view.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import type { PrincipalId } from '../../src/shared/id.ts';
-import { ATenant, aCaller, ownerKeyOf } from './a-tenant.ts';
+import { ATenant, aCaller, ownerKeyOf, texts } from './a-tenant.ts';
 import { parsedPage, SELF, toolsIn } from './a-view.ts';
 
 export const ALL: Scope = { only: undefined };
@@ -31,7 +31,7 @@ export class Bench extends ATenant {
         this.asked.push([server.name, principalId]);
         const reply = this.replies.get(server.name) ?? [];
         if (reply === 'silence') return new Promise(() => undefined);
-        return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply);
+        return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(texts(reply));
       },
       registry: this.registry,
       clock: this.clock,

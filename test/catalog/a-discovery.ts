@@ -3,7 +3,7 @@ import { createDiscovery, type Discovery } from '../../src/catalog/discovery.ts'
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import type { PrincipalId } from '../../src/shared/id.ts';
-import { ACME, ATenant, settled } from './a-tenant.ts';
+import { ACME, ATenant, settled, texts } from './a-tenant.ts';
 
 export interface Asked {
   readonly server: UpstreamServer;
@@ -30,7 +30,7 @@ export class Bench extends ATenant {
             server,
             principalId,
             signal,
-            answer: (...tools) => (resolve(tools), settled()),
+            answer: (...tools) => (resolve(texts(tools)), settled()),
             fail: (error = DOWN) => (reject(error), settled()),
           });
         }),

@@ -3,6 +3,7 @@ import type { DefinitionInput } from '../../src/catalog/definition.ts';
 import { parseDefinition } from '../../src/catalog/definition.ts';
 import { createRegistry, type LoadedServer, type Registry } from '../../src/catalog/registry.ts';
 import type { CatalogStore, FindText, KeptCatalog, StoredCatalog } from '../../src/catalog/server-store.ts';
+import { writtenTool } from '../../src/catalog/tool.ts';
 import type { UpstreamServer } from '../../src/catalog/upstream-server.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { callerKey } from '../../src/identity/caller.ts';
@@ -129,6 +130,9 @@ export class ATenant {
 }
 
 export const aTool = (name: string, rest: object = {}): object => ({ name, inputSchema: { type: 'object' }, ...rest });
+
+/** Tools as a source gives them. */
+export const texts = (listed: readonly unknown[]): readonly string[] => listed.map(writtenTool);
 
 /** Lets everything that is ready run. */
 export async function settled(): Promise<void> {

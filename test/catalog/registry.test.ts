@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TenantServers } from '../../src/catalog/registry.ts';
 import type { TenantId } from '../../src/shared/id.ts';
-import { ACME, ATenant, aTool, settled } from './a-tenant.ts';
+import { ACME, ATenant, aTool, settled, texts } from './a-tenant.ts';
 import { definitionOf } from './read-tools.ts';
 
 function heard(tenant: ATenant): { now: TenantServers; before: TenantServers | undefined }[] {
@@ -81,14 +81,14 @@ describe('a change', () => {
 
   it('is read from the database once, and again only when it was written', async () => {
     const tenant = await aKnownTenant('a', 'b');
-    await tenant.registry.keepList(await tenant.server('a'), '', [aTool('one')]);
-    await tenant.registry.keepList(await tenant.server('b'), '', [aTool('two')]);
+    await tenant.registry.keepList(await tenant.server('a'), '', texts([aTool('one')]));
+    await tenant.registry.keepList(await tenant.server('b'), '', texts([aTool('two')]));
     expect(tenant.catalogs.reads).toBe(2);
     tenant.define('a', { title: 'edited' });
     await tenant.refresh();
     expect(tenant.catalogs.reads).toBe(2);
     expect([toolsOf(tenant, 'a'), toolsOf(tenant, 'b')]).toEqual([['one'], ['two']]);
-    await tenant.registry.keepList(await tenant.server('b'), '', [aTool('three')]);
+    await tenant.registry.keepList(await tenant.server('b'), '', texts([aTool('three')]));
     expect(tenant.catalogs.reads).toBe(3);
     expect(toolsOf(tenant, 'b')).toEqual(['three']);
   });
@@ -96,11 +96,11 @@ describe('a change', () => {
   it('that changes nothing is told to nobody and costs no new version', async () => {
     const tenant = await aKnownTenant('linear');
     const server = await tenant.server('linear');
-    await tenant.registry.keepList(server, '', [aTool('search')]);
+    await tenant.registry.keepList(server, '', texts([aTool('search')]));
     const changes = heard(tenant);
     const { version } = tenant.registry.known(ACME) ?? {};
     tenant.clock.advance(60_000);
-    await tenant.registry.keepList(server, '', [aTool('search')]);
+    await tenant.registry.keepList(server, '', texts([aTool('search')]));
     await tenant.refresh();
     expect(changes).toEqual([]);
     expect(tenant.registry.known(ACME)?.version).toBe(version);
@@ -178,8 +178,8 @@ describe('a list of tools', () => {
   it('is kept in the store first, then known here, for its owner alone', async () => {
     const tenant = await aKnownTenant('linear');
     const server = await tenant.server('linear');
-    await tenant.registry.keepList(server, '', [aTool('b'), aTool('a')]);
-    await tenant.registry.keepList(server, 'p:anna', [aTool('private')]);
+    await tenant.registry.keepList(server, '', texts([aTool('b'), aTool('a')]));
+    await tenant.registry.keepList(server, 'p:anna', texts([aTool('private')]));
     expect(tenant.catalogs.rows.map(({ owner }) => owner)).toEqual(['', 'p:anna']);
     expect([
       toolsOf(tenant, 'linear'),
@@ -194,13 +194,13 @@ describe('a list of tools', () => {
       inputSchema: { type: 'object', $defs: { a: {} }, $anchor: 'top' },
       'x-text': '\u0000 é \ud83d\ude00',
     });
-    await tenant.registry.keepList(await tenant.server('linear'), '', [tool]);
+    await tenant.registry.keepList(await tenant.server('linear'), '', texts([tool]));
     expect(definitionOf(tenant.registry.known(ACME)?.byName.get('linear')?.lists.get('')?.tools[0])).toEqual(tool);
   });
 
   it('B168: found at another address is not offered after the server has moved', async () => {
     const tenant = await aKnownTenant('linear');
-    await tenant.registry.keepList(await tenant.server('linear'), '', [aTool('a')]);
+    await tenant.registry.keepList(await tenant.server('linear'), '', texts([aTool('a')]));
     tenant.define('linear', { title: 'still there' });
     await tenant.refresh();
     expect(toolsOf(tenant, 'linear')).toEqual(['a']);
@@ -211,7 +211,7 @@ describe('a list of tools', () => {
 
   it('that the store gives back broken is an empty one and harms nothing', async () => {
     const tenant = await aKnownTenant('linear');
-    await tenant.registry.keepList(await tenant.server('linear'), '', [aTool('a')]);
+    await tenant.registry.keepList(await tenant.server('linear'), '', texts([aTool('a')]));
     for (const toolsJson of ['{', '7', '[null]']) {
       tenant.catalogs.rows = tenant.catalogs.rows.map((row) => ({ ...row, toolsJson }));
       await tenant.refresh();
@@ -222,10 +222,11 @@ describe('a list of tools', () => {
   it('B078: with a tool nested five thousand levels deep is kept without it', async () => {
     const tenant = await aKnownTenant('linear');
     const deep = JSON.parse(`${'{"not":'.repeat(5_000)}{}${'}'.repeat(5_000)}`) as unknown;
-    await tenant.registry.keepList(await tenant.server('linear'), '', [
-      aTool('deep', { inputSchema: deep }),
-      aTool('a'),
-    ]);
+    await tenant.registry.keepList(
+      await tenant.server('linear'),
+      '',
+      texts([aTool('deep', { inputSchema: deep }), aTool('a')]),
+    );
     expect(toolsOf(tenant, 'linear')).toEqual(['a']);
     expect(tenant.registry.known(ACME)?.byName.get('linear')?.lists.get('')?.dropped).toMatchObject([{ name: 'deep' }]);
   });

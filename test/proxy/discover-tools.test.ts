@@ -12,7 +12,7 @@ async function listed(...outcomes: Outcome[]): Promise<{ names: readonly unknown
   const connection = aConnection(outcomes);
   const tools = await listAll(connection, NEVER);
   return {
-    names: tools.map((one) => (one as { name: unknown }).name),
+    names: tools.map((one) => (JSON.parse(one) as { name: unknown }).name),
     cursors: connection.requests.map(({ params }) => params?.['cursor']),
   };
 }
@@ -139,7 +139,7 @@ describe('a listing as a whole', () => {
     upstream.outcomes = [page([tool(1)])];
     const source = createToolSource({ withUpstream: upstream.withUpstream, clock: upstream.clock });
     const before = upstream.clock.pending;
-    expect(await source(aServer(), ANNA, NEVER)).toEqual([tool(1)]);
+    expect(await source(aServer(), ANNA, NEVER)).toEqual([JSON.stringify(tool(1))]);
     expect(upstream.clock.pending).toBe(before);
   });
 });

@@ -6,7 +6,7 @@ import { createSignedIn } from '../../src/proxy/signed-in.ts';
 import { createWatchLists } from '../../src/proxy/watch-lists.ts';
 import type { TenantId } from '../../src/shared/id.ts';
 import { createLogger } from '../../src/shared/logger.ts';
-import { ACME, ANNA, ATenant, aTool } from '../catalog/a-tenant.ts';
+import { ACME, ANNA, ATenant, aTool, texts } from '../catalog/a-tenant.ts';
 import { keyOf, tenantKey } from '../connection/support.ts';
 import { aServer } from '../credential/in-memory.ts';
 import { NEVER, settled, Upstream } from './support.ts';
@@ -263,7 +263,7 @@ describe('after a sign-in', () => {
     const tenant = new ATenant();
     tenant.define('linear', definition);
     const server = await tenant.server('linear');
-    if (list !== undefined) await tenant.registry.keepList(server, list.owner, [aTool('a')]);
+    if (list !== undefined) await tenant.registry.keepList(server, list.owner, texts([aTool('a')]));
     const { discovery, renewed } = renewals();
     const signedIn = createSignedIn(discovery, tenant.registry);
     return { renewed, run: async (owner) => signedIn(await tenant.server('linear'), owner) };
