@@ -138,6 +138,8 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     refresh,
     async keepList(server, owner, listed) {
       const toolsJson = `[${listed.join(',')}]`;
+      // Joining it was one look at all of it, and writing it to the database is another.
+      await startBreathing()(toolsJson.length);
       await catalogs.put({
         tenantId: server.tenantId,
         serverId: server.id,
@@ -190,6 +192,7 @@ async function readStored(toolsJson: string): Promise<ReadTools> {
   const breathe = startBreathing();
   const reader = new ToolReader();
   const listed = listedTools(Buffer.from(toolsJson), 0);
+  await breathe(toolsJson.length);
   try {
     for (;;) {
       const next = listed.next();

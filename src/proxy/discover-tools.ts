@@ -3,7 +3,7 @@
 import { listedTools, writtenTool } from '../catalog/tool.ts';
 import type { ToolSource } from '../catalog/tool-source.ts';
 import type { Connection } from '../connection/connection.ts';
-import { nextTurn, startBreathing } from '../shared/breathe.ts';
+import { startBreathing } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startDeadline } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
@@ -60,9 +60,10 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
     bytes += reply.bytes.length;
     // Before anything is parsed: a parse of that much would hold up everybody else.
     if (bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_BYTES} bytes of tools`);
-    // It was read with one look at all of it.
-    await nextTurn();
+    // Each of these looks at all of it, as reading it did.
+    await breathe(reply.bytes.length);
     const at = reply.memberAt('tools');
+    await breathe(reply.bytes.length);
     const listed = at === undefined ? undefined : listedTools(reply.bytes, at);
     for (;;) {
       const one = listed?.next();
@@ -71,10 +72,14 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
       if (one.value === true) break;
       // What is behind the first that is too many is not looked at.
       if (tools.length === MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);
-      tools.push(textOf(one.value));
-      const turn = breathe(one.value.size);
-      if (turn !== undefined) await turn;
+      const item = parsed(one.value);
+      const read = breathe(one.value.size);
+      if (read !== undefined) await read;
+      tools.push(writtenTool(item));
+      const written = breathe(one.value.size);
+      if (written !== undefined) await written;
     }
+    await breathe(reply.bytes.length);
     const next = reply.smallMember('nextCursor', CURSOR_BYTES);
     // A cursor that came before would bring the same page again: that is the end.
     if (typeof next !== 'string' || seen.has(next)) return tools;
@@ -84,9 +89,9 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
   throw tooMuch(`more than ${MAX_PAGES} pages of tools`);
 }
 
-function textOf(item: { parse(): unknown }): string {
+function parsed(item: { parse(): unknown }): unknown {
   try {
-    return writtenTool(item.parse());
+    return item.parse();
   } catch {
     throw new ProxyError('upstream_protocol', 'The server listed a tool that is not JSON.');
   }

@@ -102,11 +102,11 @@ export const lists = (canaryUrl: string): Readonly<Record<string, ListAttack>> =
     tools: 2,
     args: Object.fromEntries([...REDOS.keys()].map((nth) => [`p${nth}`, SLOW_TEXT])),
   },
-  'anyOf with all that goes into a list': {
+  'anyOf of twenty thousand, four times': {
     page: () =>
-      one(...Array.from({ length: 30 }, (_, nth) => tool(`t${nth}`, schema(`"anyOf":[${lines(21_000, () => '{}')}]`)))),
+      one(...Array.from({ length: 4 }, (_, nth) => tool(`t${nth}`, schema(`"anyOf":[${lines(21_000, () => '{}')}]`)))),
     state: 'ok',
-    tools: 31,
+    tools: 5,
     args: { a: 1 },
   },
   'ten thousand tools': {
