@@ -180,6 +180,16 @@ export const EGRESS = [
     tests: ['test/upstream/egress/elsewhere.test.ts'],
   },
   {
+    name: 'the product opens its doors for redirects with the exceptions of the operator',
+    edits: [[LINKS, 'policy: policy.withoutExceptions };', 'policy };']],
+    tests: ['test/e2e/egress-elsewhere.test.ts'],
+  },
+  {
+    name: 'the product sends redirects elsewhere through the doors for calls',
+    edits: [[LINKS, 'elsewhere: elsewhere.of(tenantId)', 'elsewhere: calls.of(tenantId)']],
+    tests: ['test/e2e/egress-elsewhere.test.ts'],
+  },
+  {
     name: 'what follows a redirect elsewhere has the exceptions again',
     edits: [
       [FOLLOW, 'if (next.origin !== request.origin)\n', 'lane = door;\n    if (next.origin !== request.origin)\n'],
