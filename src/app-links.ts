@@ -43,15 +43,17 @@ export interface LinksOptions
   > {
   readonly limitsOf: LimitsOf;
   readonly publicUrl: () => string;
+  /** That this process listens on; undefined until it does. */
+  readonly ownPort: () => number | undefined;
 }
 
 export function createLinks(options: LinksOptions, life: Lifecycle): Links {
-  const { clock, logger, parentEnv, version, dataDir, publicUrl } = options;
+  const { clock, logger, parentEnv, version, dataDir, publicUrl, ownPort } = options;
   const client = { name: 'keybearer', version };
   // Beside everything else: nobody has to wait for it.
   const leftovers = dataDir === undefined ? undefined : endLeftovers(dataDir, clock, logger);
   life.onClose('what was left behind', () => leftovers);
-  const policy = createPolicy(options.egress, { selfHosts: () => ownHosts(options, publicUrl()) });
+  const policy = createPolicy(options.egress, { selfHosts: () => ownHosts(options, publicUrl()), ownPort });
   // The address is for us alone: an agent that learnt it could map the network with names of its own.
   const onDenied = ({ host, port, error }: Denial): void =>
     logger.warn({ host, port, reason: error.reason, detail: causeOf(error) }, 'an address was refused');

@@ -66,6 +66,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const life = new Lifecycle();
   let isStopping = false;
   let publicUrl = options.http.publicUrl ?? '';
+  let ownPort: number | undefined;
   const publicUrlNow = (): string => publicUrl;
   const linkSignInAllowed = (): boolean => options.allowLinkSignIn || isLoopbackHost(new URL(publicUrl).hostname);
   const ownerKeyOf = (principalId: PrincipalId): string => ownerKey({ kind: 'principal', principalId });
@@ -86,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const fair = createFairness(options, tenants, changes, life);
     const { clients, counted, limitsOf, shares, sockets, strangers } = fair;
-    const links = createLinks({ ...options, publicUrl: publicUrlNow, limitsOf }, life);
+    const links = createLinks({ ...options, publicUrl: publicUrlNow, ownPort: () => ownPort, limitsOf }, life);
     const { dial, fetchJson, addressRule } = links;
     // Who is asking, what is there, with whose key, over which wire
     const authenticator = createAuthenticator({
@@ -275,6 +276,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     );
     life.onClose('server', () => server.close());
     if (publicUrl === '') publicUrl = server.url;
+    ownPort = Number(new URL(server.url).port);
     void findFirstTools(servers.listTenantIds(), registry, logger);
 
     return {

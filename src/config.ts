@@ -183,7 +183,7 @@ const vaultArea = z.object({
 
 const egressArea = z.object({
   KEYBEARER_EGRESS_ALLOW: list(
-    'must be a comma list of hosts, host:port or CIDR',
+    'must be a comma list of hosts, host:port or CIDR, such as localhost:9107, without http:// or a path',
     (item) => parseCidr(item) ?? parseHostAndPort(item),
   ).optional(),
   KEYBEARER_EGRESS_ALLOW_HTTP: flag(),

@@ -12,6 +12,14 @@ const APART = 'test/e2e/sockets-apart.test.ts';
 
 export const EGRESS = [
   {
+    name: 'what the operator allowed leads back into the proxy',
+    edits: [
+      [CHECK, "  if (isHere && port === policy.ownPort()) throw denied('own_host');\n", ''],
+      [CONNECTOR, 'isUs || (isOwnAddress', '(isOwnAddress'],
+    ],
+    tests: ['test/upstream/egress/policy.test.ts'],
+  },
+  {
     name: 'only new sockets are looked at, not each request',
     edits: [['src/upstream/egress/dispatcher.ts', '    this.#options.checkOrigin(origin);\n', '']],
     tests: ['test/upstream/egress/door.test.ts'],

@@ -45,8 +45,13 @@ export function checkTarget({ protocol, hostname, port: portText }: Target, poli
   const isNamed = policy.namesHost(host, port);
   const address = parseAddress(host);
   const inRange = address !== undefined && policy.namesAddress(address, port);
+  const isHere =
+    address === undefined ? host === 'localhost' : policy.isLoopback(address) || policy.isUnspecified(address);
+  // Whatever was allowed: a call to ourselves would go round for ever.
+  if (isHere && port === policy.ownPort()) throw denied('own_host');
   if (!isNamed && !inRange) {
-    if (policy.selfHosts().includes(host)) throw denied('own_host');
+    // Beside us on this machine are others, on ports of their own.
+    if (!isHere && policy.selfHosts().includes(host)) throw denied('own_host');
     if (address === undefined) checkName(host);
     else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));
   }

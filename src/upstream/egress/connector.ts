@@ -83,8 +83,13 @@ function literal(deps: Opening, target: CheckedTarget): string {
 function requireAllowed({ policy, own }: Opening, target: CheckedTarget, text: string): void {
   const address = parseAddress(text);
   if (address === undefined) throw new EgressDeniedError('dns_answer', 'no canonical address');
-  // Only what the operator wrote out leads back to this machine by its address in the network; a range does not.
-  if (!policy.isLoopback(address) && isOwn(address, own, policy) && !policy.namesExactly(address, target.port))
+  // Only what the operator wrote out leads back to this machine by its address in the network; a range does not. To
+  // this very process nothing does, whatever was allowed: a call would go round for ever.
+  const isLoopback = policy.isLoopback(address);
+  const isOwnAddress = !isLoopback && isOwn(address, own, policy);
+  const isOwnPort = target.port === policy.ownPort();
+  const isUs = isOwnPort && (isLoopback || isOwnAddress || policy.isUnspecified(address));
+  if (isUs || (isOwnAddress && !policy.namesExactly(address, target.port)))
     throw new EgressDeniedError('own_host', text);
   if (policy.namesAddress(address, target.port)) return;
   const refusal = policy.refusalOf(address);

@@ -15,6 +15,7 @@ export interface EgressSettings {
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(parseRange);
+const UNSPECIFIED = ['0.0.0.0/32', '::/128'].map(parseRange);
 /** Answers on every machine of a cloud with keys of that machine; or is no address of anybody. */
 const METADATA = ['0.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', '::/128', 'fe80::/10', 'fd00:ec2::/32'].map(
   parseRange,
@@ -31,6 +32,8 @@ export interface EgressPolicy {
   readonly ports: ReadonlySet<number>;
   /** Our own names: a call to ourselves would go round for ever. Read at each use, as the address is known late. */
   readonly selfHosts: () => readonly string[];
+  /** That this process listens on, at whichever address of this machine; undefined until it does. */
+  readonly ownPort: () => number | undefined;
   readonly hasRanges: boolean;
   /** The rule for everybody alone, as if the operator had named nothing. */
   readonly withoutExceptions: EgressPolicy;
@@ -41,6 +44,10 @@ export interface EgressPolicy {
   /** The operator wrote this very address. */
   namesExactly(address: Address, port: number): boolean;
   isLoopback(address: Address): boolean;
+  /** No address, which systems take for this machine. */
+  isUnspecified(address: Address): boolean;
+  /** Link-local, metadata of a cloud, or no address of anybody: of no use to any server. */
+  isMetadata(address: Address): boolean;
   /** Whether a listed name may lead there: into private networks, but to no metadata, and to this machine only by a name of the inside. */
   mayBeNamed(host: string, address: Address): boolean;
   /** The address that is reached: through NAT64 the one inside, else itself. */
@@ -51,9 +58,11 @@ export interface EgressPolicy {
 
 export interface PolicyOptions {
   readonly selfHosts?: () => readonly string[];
+  readonly ownPort?: () => number | undefined;
 }
 
-export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }: PolicyOptions = {}): EgressPolicy {
+export function createPolicy(settings: EgressSettings, options: PolicyOptions = {}): EgressPolicy {
+  const { selfHosts = () => [], ownPort = () => undefined } = options;
   const hosts = new Set<string>();
   const ranges: AllowedRange[] = [];
   for (const entry of settings.allow) {
@@ -66,13 +75,15 @@ export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }:
     ranges.some((allowed) => isWithin(address, allowed.range) && (allowed.port === undefined || allowed.port === port));
   const meantBy = (address: Address): Address => (settings.nat64 ? throughNat64(address) : address);
   const isLoopback = (address: Address): boolean => LOOPBACK.some((range) => isWithin(meantBy(address), range));
+  const isMetadata = (address: Address): boolean => METADATA.some((range) => isWithin(meantBy(address), range));
   // Whoever allows this machine's address means this machine by its other name too.
   const here = parseAddress('127.0.0.1') as Address;
-  const bare = settings.allow.length === 0 ? undefined : createPolicy({ ...settings, allow: [] }, { selfHosts });
+  const bare = settings.allow.length === 0 ? undefined : createPolicy({ ...settings, allow: [] }, options);
   const policy: EgressPolicy = {
     allowHttp: settings.allowHttp,
     ports: new Set(settings.ports),
     selfHosts,
+    ownPort,
     hasRanges: ranges.length > 0,
     get withoutExceptions() {
       return bare ?? policy;
@@ -86,8 +97,9 @@ export function createPolicy(settings: EgressSettings, { selfHosts = () => [] }:
           range.hostBits === 0n && isWithin(address, range) && (only === undefined || only === port),
       ),
     isLoopback,
-    mayBeNamed: (host, address) =>
-      !METADATA.some((range) => isWithin(meantBy(address), range)) && (isInsideName(host) || !isLoopback(address)),
+    isUnspecified: (address) => UNSPECIFIED.some((range) => isWithin(meantBy(address), range)),
+    isMetadata,
+    mayBeNamed: (host, address) => !isMetadata(address) && (isInsideName(host) || !isLoopback(address)),
     meantBy,
     refusalOf: (address) => refusalOf(address, settings),
   };

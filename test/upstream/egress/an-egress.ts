@@ -17,6 +17,7 @@ export interface EgressOptions {
   readonly settings?: EgressSettings;
   readonly selfHosts?: readonly string[];
   readonly ownAddresses?: readonly string[];
+  readonly ownPort?: number;
   readonly deps?: Partial<ConnectorDeps>;
 }
 
@@ -28,9 +29,10 @@ export class Egress {
   readonly #dispatcher: Dispatcher;
   readonly #elsewhere: Dispatcher;
 
-  private constructor(network: Network, { settings = STRICT, selfHosts = [], ownAddresses = [], deps }: EgressOptions) {
+  private constructor(network: Network, options: EgressOptions) {
+    const { settings = STRICT, selfHosts = [], ownAddresses = [], ownPort, deps } = options;
     this.network = network;
-    this.policy = createPolicy(settings, { selfHosts: () => selfHosts });
+    this.policy = createPolicy(settings, { selfHosts: () => selfHosts, ownPort: () => ownPort });
     const rules = {
       policy: this.policy,
       resolve: network.resolve,

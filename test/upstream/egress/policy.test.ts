@@ -6,9 +6,11 @@ import { checkUrl } from '../../../src/upstream/egress/check-url.ts';
 import { createPolicy, type EgressSettings } from '../../../src/upstream/egress/policy.ts';
 import { Egress, PUBLIC, STRICT } from './an-egress.ts';
 
+const OWN_PORT = 8080;
+
 function reasonOf(url: string, settings: Partial<EgressSettings>, selfHosts: readonly string[] = []): string {
   try {
-    checkUrl(url, createPolicy({ ...STRICT, ...settings }, { selfHosts: () => selfHosts }));
+    checkUrl(url, createPolicy({ ...STRICT, ...settings }, { selfHosts: () => selfHosts, ownPort: () => OWN_PORT }));
     return 'let through';
   } catch (error) {
     if (error instanceof EgressDeniedError) return error.reason;
@@ -148,6 +150,40 @@ describe('this proxy itself', () => {
     await egress.close();
   });
 
+  it.each([
+    ['http://127.0.0.1:8080/mcp', 'own_host'],
+    ['http://localhost:8080/mcp', 'own_host'],
+    ['http://LOCALHOST.:8080/mcp', 'own_host'],
+    ['http://2130706433:8080/mcp', 'own_host'],
+    ['http://127.9.9.9:8080/mcp', 'own_host'],
+    ['http://[::1]:8080/mcp', 'own_host'],
+    ['http://0.0.0.0:8080/mcp', 'own_host'],
+    ['http://[::]:8080/mcp', 'own_host'],
+    ['http://127.0.0.1:8081/mcp', 'let through'],
+    ['http://localhost:8081/mcp', 'let through'],
+  ])('is reached by no address of this machine and its own port, whatever is allowed: %s is %s', (url, expected) => {
+    const everything = { allow: ['0.0.0.0/0', '::/0', '127.0.0.1', 'localhost'], allowHttp: true };
+    expect(reasonOf(url, everything, ['127.0.0.1'])).toBe(expected);
+  });
+
+  it('is no word for another server on this machine', () => {
+    expect(reasonOf('http://127.0.0.1:9107/mcp', {}, ['127.0.0.1'])).toBe('private_address');
+    expect(reasonOf('http://localhost:9107/mcp', {}, ['localhost'])).toBe('private_host');
+  });
+
+  it.each(['10.0.0.7', '127.0.0.1', '0.0.0.0', '::1', '::'])(
+    'is not reached at its port by a name that leads to %s, whatever is allowed',
+    async (address) => {
+      const allow = ['10.0.0.7', '0.0.0.0/0', '::/0', 'kb.lan'];
+      const deps = { ownAddresses: () => ['10.0.0.7'] };
+      const egress = await Egress.open({ settings: { ...STRICT, allow, allowHttp: true }, ownPort: OWN_PORT, deps });
+      egress.network.answer('kb.lan', [address]);
+      await expect(egress.get(`http://kb.lan:${OWN_PORT}/mcp`)).rejects.toMatchObject({ data: { reason: 'own_host' } });
+      expect(egress.network.dialled).toEqual([]);
+      await egress.close();
+    },
+  );
+
   it('is asked for its addresses once for each socket, however many answers a name has', async () => {
     let asked = 0;
     const ownAddresses = (): readonly string[] => {
@@ -174,7 +210,11 @@ it('says in a registration what is wrong and who can allow it, and repeats nothi
     'x',
   ])
     expect(rule(url)).not.toMatch(/10\.0\.0\.77|db\.internal|example\.com/);
-  expect(rule('https://10.0.0.77/')).toMatch(/private network.*KEYBEARER_EGRESS_ALLOW/);
+  expect(rule('https://10.0.0.77/')).toMatch(/private network.*KEYBEARER_EGRESS_ALLOW=host:port \(read at the start/);
+  expect(rule('http://10.0.0.77/')).toMatch(/KEYBEARER_EGRESS_ALLOW=host:port and KEYBEARER_EGRESS_ALLOW_HTTP=true/);
+  // Nobody is led to open these.
+  for (const url of ['https://169.254.169.254/', 'https://[fd00:ec2::254]/', 'https://0.0.0.0/'])
+    expect(rule(url)).toBe('is an address that no server has: link-local, of the metadata of a cloud, or none at all');
   expect(rule('https://example.com:99/')).toMatch(/443 or 8443/);
   expect(rule('https://example.com/')).toBeUndefined();
 });
