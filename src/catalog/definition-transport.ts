@@ -21,6 +21,7 @@ const TYPES: Readonly<Record<string, TransportKind>> = {
 };
 
 const MAX_ENTRIES = 64;
+const MAX_ARGUMENTS = 256;
 
 /** Undefined, with a problem noted, when it cannot be told. A bad type is noted, then guessed, to read on. */
 export function readTransportKind(root: Shape): TransportKind | undefined {
@@ -77,7 +78,7 @@ function readStdio(root: Shape, source: 'table' | 'file'): StdioTransport | unde
     return undefined;
   }
   const command = root.requiredText('command', commandProblem);
-  const args = root.texts('args', 256, argumentProblem) ?? [];
+  const args = root.texts('args', MAX_ARGUMENTS, argumentProblem) ?? [];
   const cwd = root.text('cwd', (text) => (isAbsolute(text) ? argumentProblem(text) : 'must be an absolute path'));
   const env = readEnv(root.member('env'));
   return command === undefined ? undefined : { kind: 'stdio', command, args, env, cwd };

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CONFIG_VARIABLES } from '../../src/config.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -66,6 +67,16 @@ describe('docker-compose.yml', () => {
       expect(uses, name).toBeGreaterThan(0);
       expect(text.split(`\${${name}:?`).length - 1, name).toBe(uses);
     }
+  });
+
+  it('passes on every setting that it does not make itself, so that none in .env is dropped without a word', () => {
+    const fixed = ['HOST', 'PORT', 'DATABASE_URL'];
+    for (const { name } of CONFIG_VARIABLES.filter((variable) => !fixed.includes(variable.name)))
+      expect(text, name).toMatch(new RegExp(String.raw`^ {6}${name}: \$\{${name}:[-?][^}]*\}$`, 'm'));
+    for (const name of fixed) expect(text, name).toMatch(new RegExp(String.raw`^ {6}${name}: [^$]+$`, 'm'));
+    // Where the image keeps what it writes; nowhere else may its user write.
+    expect(text).toContain('KEYBEARER_DATA_DIR: ${KEYBEARER_DATA_DIR:-/data}');
+    expect(read('deploy/Containerfile')).toContain('KEYBEARER_DATA_DIR=/data');
   });
 
   it('gives the proxy no rights beyond those of its user, and opens it to this machine only', () => {
