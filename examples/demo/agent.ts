@@ -12,14 +12,16 @@ export interface AgentWishes {
   readonly url: string;
   readonly key: string;
   readonly person: string;
+  /** How long Keybearer lets a call wait for its person. */
+  readonly signInWaitMs: number;
   /** Called with a link for the person to open; without it the agent says that it cannot show links. */
   readonly onLink?: (url: string) => void;
 }
 
-/** A person may take as long as a link is good. */
-const WAIT_MS = 600_000;
+/** Longer than the call may wait there, so that it is answered and not given up. */
+const GRACE_MS = 60_000;
 
-export async function connectAgent({ url, key, person, onLink }: AgentWishes): Promise<Agent> {
+export async function connectAgent({ url, key, person, signInWaitMs, onLink }: AgentWishes): Promise<Agent> {
   const client = new Client(
     { name: `agent-of-${person}`, version: '1.0.0' },
     {
@@ -38,7 +40,7 @@ export async function connectAgent({ url, key, person, onLink }: AgentWishes): P
   return {
     toolNames: async () => (await client.listTools({}, { cacheMode: 'refresh' })).tools.map(({ name }) => name),
     call: async (name, args = {}) => {
-      const { content } = await client.callTool({ name, arguments: args }, { timeout: WAIT_MS });
+      const { content } = await client.callTool({ name, arguments: args }, { timeout: signInWaitMs + GRACE_MS });
       return content.map((block) => (block.type === 'text' ? block.text : `(${block.type})`)).join('\n');
     },
     close: () => client.close(),

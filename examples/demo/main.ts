@@ -40,8 +40,11 @@ async function run(): Promise<'told'> {
   const product = await starting;
   say(`Keybearer is at ${product.url}\n`);
   const options = { product, playsPerson: flags.includes('--yes'), say };
-  await Promise.race([tellStory(options), product.ended]);
-  if (flags.includes('--once')) return 'told';
+  const told = await Promise.race([tellStory(options), product.ended]);
+  if (flags.includes('--once')) {
+    if (told === 'cut short') process.exitCode = 1;
+    return 'told';
+  }
   await tellByHand(options);
   return product.ended;
 }

@@ -9,11 +9,14 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_MS = 60_000;
 const STOP_MS = 20_000;
+/** As long as a link is good: whoever tries the demo may want to look around first. */
+const SIGN_IN_WAIT_MS = '600000';
 
 export interface Product {
   /** Without path. */
   readonly url: string;
   readonly agentKey: string;
+  readonly signInWaitMs: number;
   /** Rejects when it ends although nobody asked it to. */
   readonly ended: Promise<never>;
   close(): Promise<void>;
@@ -54,7 +57,7 @@ async function start(directory: string, notesUrl: string): Promise<Product> {
   await writeFile(join(files, 'hello.txt'), 'hello from a file');
   const config = join(directory, 'servers.json');
   await writeFile(config, JSON.stringify(operatorFile(files, notesUrl), null, 2));
-  const { PATH = '', HOME = '/', PORT = '0' } = process.env;
+  const { PATH = '', HOME = '/', PORT = '0', KEYBEARER_SIGN_IN_WAIT_MS = SIGN_IN_WAIT_MS } = process.env;
   const child = spawn(process.execPath, ['dist/main.js'], {
     cwd: ROOT,
     env: {
@@ -67,8 +70,7 @@ async function start(directory: string, notesUrl: string): Promise<Product> {
       // The notes server runs on this machine, without TLS.
       KEYBEARER_EGRESS_ALLOW: '127.0.0.1',
       KEYBEARER_EGRESS_ALLOW_HTTP: 'true',
-      // As long as a link is good: whoever tries the demo may want to look around first.
-      KEYBEARER_SIGN_IN_WAIT_MS: '600000',
+      KEYBEARER_SIGN_IN_WAIT_MS,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C comes here alone, and is passed on once.
@@ -96,7 +98,7 @@ async function start(directory: string, notesUrl: string): Promise<Product> {
   };
   try {
     const { url, agentKey } = await Promise.race([ready, ended, tooLate(START_MS, () => said)]);
-    return { url, agentKey, ended, close };
+    return { url, agentKey, signInWaitMs: Number(KEYBEARER_SIGN_IN_WAIT_MS), ended, close };
   } catch (error) {
     await end(child, exit);
     throw error;

@@ -17,12 +17,12 @@ class Demo extends Watched {
   readonly exit: Promise<unknown[]>;
   text = '';
 
-  constructor(...flags: readonly string[]) {
+  constructor(flags: readonly string[], environment: Readonly<Record<string, string>>) {
     super();
     const { PATH = '', HOME = '/' } = process.env;
     this.child = spawn(process.execPath, ['--import', 'tsx', 'examples/demo/main.ts', ...flags], {
       cwd: inRoot(''),
-      env: { PATH, HOME },
+      env: { PATH, HOME, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.exit = once(this.child, 'exit');
@@ -55,8 +55,9 @@ class Demo extends Watched {
 }
 
 const running: Demo[] = [];
-const start = (...flags: readonly string[]): Demo => {
-  const demo = new Demo(...flags);
+const start = (...flags: readonly string[]): Demo => startIn({}, ...flags);
+const startIn = (environment: Readonly<Record<string, string>>, ...flags: readonly string[]): Demo => {
+  const demo = new Demo(flags, environment);
   running.push(demo);
   return demo;
 };
@@ -125,6 +126,36 @@ describe('npm run demo', () => {
     expect(await within(demo.exit, 'the demo to end', STOP_MS)).toEqual([0, null]);
     await expect.poll(() => stillRunning(children), { timeout: 5_000, interval: 100 }).toEqual([]);
   }, 120_000);
+
+  it('says that the person declined, lets them change their mind, and goes on', async () => {
+    const demo = start();
+    const answer = async (link: string, button: 'allow' | 'deny'): Promise<void> => {
+      const browser = new Browser();
+      await browser.open(link);
+      await browser.submit();
+      await browser.submit({ name: 'zoe' }, { button });
+    };
+    await answer(await demo.find(/3\. [\s\S]*?(http:\S+\/connect\/\S+)\s[\s\S]*that call waits/), 'deny');
+    const again = await demo.find(
+      /The person declined to sign in to Notes.*? (http:\S+\/connect\/[\w-]+)[\s\S]*once more/,
+    );
+    await answer(again, 'allow');
+    await demo.find(/The call goes on by itself: Notes is connected\.[\s\S]*zoe: buy milk/);
+    expect(demo.text).not.toContain('Nobody signed in for as long');
+  }, 90_000);
+
+  it('says that nobody came in time, and stays up to be tried by hand', async () => {
+    const demo = startIn({ KEYBEARER_SIGN_IN_WAIT_MS: '1000' });
+    await demo.find(/KEY=(kb_\S+) node[\s\S]*Ctrl-C/);
+    expectTold(
+      demo.text,
+      'and that call waits.',
+      'The wait is over, and nobody has signed in to Notes.',
+      'The rest of the story needs somebody who signs in',
+      'Everything is still running.',
+    );
+    expect(demo.text).not.toContain('timed out');
+  }, 90_000);
 
   it('refuses a flag that it does not know', async () => {
     const demo = start('--no-such');
