@@ -1,86 +1,23 @@
 // npm run bench: what one call costs in CPU time, beside a proxy that looks at nothing and one written with
 // the SDK in an hour. Loopback only, about a minute. CPU time and ratios stand on a busy machine; speed does not.
-import { fork } from 'node:child_process';
-import { createPublicKey, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { makeKey } from './keys.mjs';
-import { Load, signTokens } from './load.mjs';
-import { fixtureFor, SERVERS, TOOLS_PER_SERVER } from './people.mjs';
-import { prepare } from './prepare.mjs';
+import { createPublicKey } from 'node:crypto';
+import { Bench, cpuOf, here, SCENARIOS } from './bench.mjs';
+import { Load } from './load.mjs';
 
 const [HEAT_MS, WARM_MS, ROUND_MS, ROUNDS] = [2_500, 1_000, 800, 2];
-const SCENARIOS = [
-  { name: 'small call', tool: 'echo', args: { size: 256 } },
-  { name: '100 KiB', tool: 'echo', args: { size: 100 * 1024 } },
-  { name: '50 progress events', tool: 'progress', args: { count: 50 } },
-  { name: `${SERVERS * TOOLS_PER_SERVER} tools listed` },
-];
 const ERAS = { legacy: ['raw', 'naive', 'keybearer'], modern: ['raw', 'keybearer'] };
 
-process.env.BENCH_SECRET = randomBytes(16).toString('hex');
-const directory = mkdtempSync(join(tmpdir(), 'keybearer-bench-'));
-// As root, PostgreSQL's own user has to get through to the database, or it would be kept elsewhere.
-chmodSync(directory, 0o711);
-const closers = [() => rmSync(directory, { recursive: true, force: true })];
-const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-
-async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
-/** A process of its own, whose CPU time can be asked for. */
-async function start(script, env) {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const child = fork(here(script), {
-    execArgv: ['--import', here('measured.mjs')],
-    env: { ...process.env, ...env, PORT: String(port) },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  closers.push(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.on('data', (text) => (said = `${said}${text}`.slice(-4_000)));
-  while (
-    !(await fetch(url).then(
-      () => true,
-      () => false,
-    ))
-  ) {
-    if (child.exitCode !== null) throw new Error(`${script} does not start: ${said}`);
-    await sleep(50);
-  }
-  return { url, child };
-}
+const bench = new Bench();
 
 async function startTargets() {
-  const pemPath = makeKey(directory);
-  const pem = readFileSync(pemPath);
-  const tokens = await signTokens(pem);
+  const { pem, tokens } = await bench.keys();
   const BENCH_PUBLIC_KEY = createPublicKey(pem).export({ type: 'spki', format: 'pem' });
-  const UPSTREAM = (await start('upstream.mjs', {})).url;
-  const database = await prepare({ directory: join(directory, 'product'), fixture: fixtureFor(UPSTREAM), pemPath });
-  closers.push(database.stop);
+  const UPSTREAM = (await bench.start(here('upstream.mjs'), {})).url;
   return {
-    raw: { isRaw: true, ...(await start('raw-proxy.mjs', { UPSTREAM })) },
-    naive: { tokens, ...(await start('naive-proxy.mjs', { UPSTREAM, BENCH_PUBLIC_KEY })) },
-    keybearer: { tokens, ...(await start('../dist/main.js', database.env)) },
+    raw: { isRaw: true, ...(await bench.start(here('raw-proxy.mjs'), { UPSTREAM })) },
+    naive: { tokens, ...(await bench.start(here('naive-proxy.mjs'), { UPSTREAM, BENCH_PUBLIC_KEY })) },
+    keybearer: { tokens, ...(await bench.product(here('..'), UPSTREAM)) },
   };
-}
-
-async function cpuOf({ child }) {
-  child.send('cpu');
-  const [{ user, system }] = await once(child, 'message');
-  return user + system;
 }
 
 /** CPU time and calls of each target, the rounds of all interleaved. */
@@ -151,13 +88,4 @@ async function main() {
   if (runs.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
 }
 
-async function closeAll() {
-  for (const close of closers.splice(0).reverse()) await close();
-}
-
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => closeAll().finally(() => process.exit(1)));
-try {
-  await main();
-} finally {
-  await closeAll();
-}
+await bench.run(main);
