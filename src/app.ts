@@ -18,6 +18,7 @@ import { createLinks } from './app-links.ts';
 import type { App, AppOptions } from './app-options.ts';
 import { createPages } from './app-pages.ts';
 import { createVaultParts } from './app-vault.ts';
+import { createCallTroubles } from './catalog/call-troubles.ts';
 import { createCatalog, type HasCredential } from './catalog/catalog.ts';
 import { createDiscovery } from './catalog/discovery.ts';
 import { findFirstTools } from './catalog/first-tools.ts';
@@ -144,16 +145,13 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     // The path of a request
     const askForCredential = createAskForCredential({ broker, scopes: credentialParts.scopes, clock });
-    const withUpstream = createWithUpstream({
-      broker,
-      pool,
-      askForCredential,
-      onUnreachable: (server) => void discovery.doubt(server),
-    });
+    const troubles = createCallTroubles({ registry, clock, logger, doubt: (server) => void discovery.doubt(server) });
+    const withUpstream = createWithUpstream({ broker, pool, askForCredential, onEnd: troubles });
     const discovering = createWithUpstream({
       broker,
       pool,
       askForCredential: (server) => Promise.resolve(keyNotTaken(server)),
+      onEnd: { worked: troubles.worked },
     });
     const discovery = createDiscovery({
       source: createToolSource({ withUpstream: discovering, clock }),
@@ -168,6 +166,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const catalog = createCatalog({
       registry,
       discovery,
+      troubles,
       hasCredential,
       ownerKeyOf,
       self,

@@ -5,7 +5,7 @@ import { prepareDefinition } from './definitions.ts';
 import { pageOf, readPage } from './page.ts';
 import type { AdminDeps, RegisteredServer } from './ports.ts';
 import { AdminProblem, conflict, notFound, quoted } from './problem.ts';
-import { type AdminRoute, type Answer, done, ok, type TenantRequest } from './route.ts';
+import { type AdminRoute, type Answer, done, ok, type TenantRequest, toTime } from './route.ts';
 
 type Deps = Pick<AdminDeps, 'servers' | 'directory' | 'definitions' | 'redirectUri'>;
 
@@ -75,7 +75,7 @@ function requireWritable({ directory }: Deps, tenantId: TenantId, name: string):
 
 function toView({ redirectUri }: Deps, registered: RegisteredServer): Readonly<Record<string, unknown>> {
   const { name, revision, enabled, source, status, definition, problems, server } = registered;
-  const { state, reason = null, toolCount } = status;
+  const { state, reason = null, toolCount, lastError } = status;
   return {
     name,
     revision,
@@ -84,7 +84,8 @@ function toView({ redirectUri }: Deps, registered: RegisteredServer): Readonly<R
     status: state,
     reason,
     toolCount,
-    lastError: state === 'unavailable' || state === 'invalid' ? reason : null,
+    lastError: lastError?.text ?? (state === 'unavailable' || state === 'invalid' ? reason : null),
+    lastErrorAt: lastError === undefined ? null : toTime(lastError.at),
     ...(problems.length === 0 ? {} : { problems }),
     // For admins who register a client by hand; it belongs to this server alone.
     ...(server?.credential?.kind === 'oauth' ? { redirectUri: redirectUri(server) } : {}),

@@ -6,9 +6,10 @@ import type { Clock } from '../shared/clock.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import type { Implementation } from '../wire/envelope.ts';
+import type { CallTroubles } from './call-troubles.ts';
 import type { Discovery } from './discovery.ts';
 import { isInvalid, type Registered, type Registry, type TenantServers, type ToolList } from './registry.ts';
-import type { ServerStatus } from './server-status.ts';
+import { inFull, type LastError, type ServerStatus } from './server-status.ts';
 import { needsPerson, type UpstreamServer } from './upstream-server.ts';
 import { buildOffer, type Offer, type Standing, type Target, type View, viewOf } from './view.ts';
 
@@ -37,6 +38,7 @@ export type HasCredential = (server: UpstreamServer, principalId: PrincipalId) =
 export interface CatalogDeps {
   readonly registry: Registry;
   readonly discovery: Discovery;
+  readonly troubles: Pick<CallTroubles, 'troubleOf' | 'version'>;
   readonly hasCredential: HasCredential;
   readonly ownerKeyOf: (principalId: PrincipalId) => string;
   readonly self: Implementation;
@@ -65,7 +67,7 @@ interface Kept {
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const { registry, discovery, hasCredential, ownerKeyOf, self, listDeadlineMs, clock } = deps;
+  const { registry, discovery, troubles, hasCredential, ownerKeyOf, self, listDeadlineMs, clock } = deps;
   const selections = new WeakMap<TenantServers, Map<string | undefined, Selection>>();
   const personal = new LRUCache<string, Kept>({
     maxSize: VIEW_BYTES,
@@ -75,6 +77,9 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const shared = new Map<TenantId, Map<string | undefined, Kept>>();
   registry.onChange((tenantId) => shared.delete(tenantId));
   const builds = new SingleFlight<Kept>();
+
+  /** Differs whenever what is said of the servers may differ: both only grow. */
+  const troublesOf = (tenantId: TenantId): number => discovery.version(tenantId) + troubles.version(tenantId);
 
   const select = (servers: TenantServers, { only }: Scope): Selection => {
     const chosen = [...servers.byName.values()]
@@ -127,10 +132,13 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     owner: string,
   ): Pick<Standing, 'state' | 'reason'> => {
     const trouble = discovery.troubleOf(server, owner);
-    if (list !== undefined)
-      return trouble?.state === 'unavailable'
-        ? { state: 'cached', reason: trouble.reason }
-        : { state: 'ok', reason: undefined };
+    const downReason = troubles.troubleOf(server)?.downReason;
+    if (list !== undefined) {
+      const reason = downReason ?? (trouble?.state === 'unavailable' ? trouble.reason : undefined);
+      return { state: reason === undefined ? 'ok' : 'cached', reason };
+    }
+    if (downReason !== undefined && trouble?.state !== 'unavailable')
+      return { state: 'unavailable', reason: downReason };
     if (needsPerson(server) && trouble?.state !== 'unavailable') {
       return {
         state: 'sign_in_required',
@@ -141,13 +149,20 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return { state: trouble.state === 'pending' ? 'unavailable' : trouble.state, reason: trouble.reason };
   };
 
+  const errorsOf = (server: UpstreamServer): readonly LastError[] =>
+    [troubles.troubleOf(server)?.last, discovery.troubleOf(server, '')?.last].filter((last) => last !== undefined);
+
   const standings = ({ chosen }: Selection, caller: Caller): readonly Standing[] =>
     chosen.map((one) => standing(one, (server) => ownerFor(server, caller)));
 
   const build = async (caller: Caller, scope: Scope, { version }: TenantServers, selection: Selection) => {
     const offer = await buildOffer(standings(selection, caller), scope.only === undefined);
-    const troubles = discovery.version(caller.tenantId);
-    const kept = { version, offer, troubles, view: viewOf(offer, standings(selection, caller), self) };
+    const kept = {
+      version,
+      offer,
+      troubles: troublesOf(caller.tenantId),
+      view: viewOf(offer, standings(selection, caller), self),
+    };
     if (selection.isPersonal) personal.set(viewKey(caller, scope), kept);
     // What has changed meanwhile is built anew for whoever asks next.
     else if (registry.known(caller.tenantId)?.version === version) {
@@ -169,10 +184,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       const key = `${owner}\u0000\u0000${scope.only ?? ''}\u0000${servers.version}`;
       return builds.run(key, () => build(caller, scope, servers, selection)).then(({ view }) => view);
     }
-    const troubles = discovery.version(caller.tenantId);
-    if (kept.troubles !== troubles) {
+    const now = troublesOf(caller.tenantId);
+    if (kept.troubles !== now) {
       kept.view = viewOf(kept.offer, standings(selection, caller), self);
-      kept.troubles = troubles;
+      kept.troubles = now;
     }
     return kept.view;
   };
@@ -246,10 +261,15 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     },
     status(tenantId, name) {
       const registered = registry.known(tenantId)?.byName.get(name);
-      if (registered === undefined) return { state: 'pending', reason: undefined, toolCount: 0 };
+      if (registered === undefined) return { state: 'pending', reason: undefined, toolCount: 0, lastError: undefined };
+      const { server } = registered;
       const { state, reason, list } = standing(registered, () => '');
-      const isOff = !isInvalid(registered.server) && !registered.server.enabled;
-      return { state: isOff ? 'disabled' : state, reason, toolCount: list?.tools.length ?? 0 };
+      const isOff = !isInvalid(server) && !server.enabled;
+      return {
+        ...inFull(state, reason, isInvalid(server) ? [] : errorsOf(server)),
+        ...(isOff ? { state: 'disabled' } : {}),
+        toolCount: list?.tools.length ?? 0,
+      };
     },
   };
 }

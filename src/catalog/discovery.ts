@@ -2,12 +2,14 @@
 // with growing, jittered pauses of at most a minute.
 import { setMaxListeners } from 'node:events';
 import { Gates } from '../limits/gates.ts';
+import { withCause } from '../shared/cause-words.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { toProxyError } from '../shared/errors.ts';
 import type { PrincipalId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
 import { isInvalid, type Registry } from './registry.ts';
+import type { LastError } from './server-status.ts';
 import type { ToolSource } from './tool-source.ts';
 import { needsPerson, type UpstreamServer } from './upstream-server.ts';
 
@@ -15,6 +17,8 @@ export interface Trouble {
   readonly state: 'pending' | 'unavailable' | 'sign_in_required';
   /** Safe to show to agents. */
   readonly reason: string;
+  /** Of a failure: the same for admins. */
+  readonly last?: LastError;
 }
 
 export interface Discovery {
@@ -107,11 +111,16 @@ export function createDiscovery({ source, registry, clock, logger, random }: Dis
     // A server that waits for its person is not down, and asking it again would change nothing.
     const retries = !needsPerson(server) && !root.signal.aborted;
     // Not through `ensure`: a timer may fire a moment before the pause is over by the clock.
+    const reason = reasonOf(known.code, known.message);
     const retry = (): void => void ask(server, owner, principalId).catch(() => undefined);
     settle(server, key, {
       failures,
       nextTryAt: clock.now() + pause,
-      trouble: { state: needsPerson(server) ? state : 'unavailable', reason: reasonOf(known.code, known.message) },
+      trouble: {
+        state: needsPerson(server) ? state : 'unavailable',
+        reason,
+        last: { sentence: reason, text: withCause(reason, error), at: clock.now() },
+      },
       cancel: retries ? clock.after(pause, retry) : undefined,
     });
     const fields = { tenantId: server.tenantId, server: server.name, failures, error: describeError(error) };

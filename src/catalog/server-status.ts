@@ -2,9 +2,31 @@
 
 export type ServerState = 'ok' | 'cached' | 'sign_in_required' | 'unavailable' | 'invalid' | 'disabled' | 'pending';
 
+/** What went wrong last, for admins. */
+export interface LastError {
+  /** As agents may hear it. */
+  readonly sentence: string;
+  /** The same with the class of the cause where that is known; never an address. */
+  readonly text: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
 export interface ServerStatus {
   readonly state: ServerState;
-  /** One sentence, safe to show to agents. */
+  /** One sentence, for admins. */
   readonly reason: string | undefined;
   readonly toolCount: number;
+  /** As this node knows it; it stays when the server answers again, until its definition changes. */
+  readonly lastError: LastError | undefined;
+}
+
+/** For admins: the newest of what went wrong, which also says more of the reason where it is the reason. */
+export function inFull(
+  state: ServerState,
+  reason: string | undefined,
+  errors: readonly LastError[],
+): Pick<ServerStatus, 'state' | 'reason' | 'lastError'> {
+  const because = errors.find(({ sentence }) => sentence === reason);
+  return { state, reason: because?.text ?? reason, lastError: [...errors].sort((a, b) => b.at - a.at)[0] };
 }

@@ -1,6 +1,7 @@
 // Credential, connection, and one more try. The only place that repeats a request, and only when it
 // provably did not run: once because no byte arrived, or the session was lost, and once because the
 // credential was refused and a newer one exists.
+import type { CallTroubles } from '../catalog/call-troubles.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Lease } from '../connection/lease.ts';
 import type { Pool } from '../connection/pool.ts';
@@ -28,8 +29,8 @@ export interface WithUpstreamDeps {
   readonly broker: CredentialBroker;
   readonly pool: Pool;
   readonly askForCredential: AskForCredential;
-  /** Told when a server could not be reached, also when it was tried again. */
-  readonly onUnreachable?: (server: UpstreamServer) => void;
+  /** Told how a request ended at the server, the last try of each. */
+  readonly onEnd?: Pick<CallTroubles, 'worked'> & Partial<Pick<CallTroubles, 'failed'>>;
 }
 
 /**
@@ -45,7 +46,7 @@ export type WithUpstream = <T>(
   toolName?: string,
 ) => Promise<T>;
 
-export function createWithUpstream({ broker, pool, askForCredential, onUnreachable }: WithUpstreamDeps): WithUpstream {
+export function createWithUpstream({ broker, pool, askForCredential, onEnd }: WithUpstreamDeps): WithUpstream {
   const over = async <T>(lease: Lease, use: (lease: Lease) => Promise<T>): Promise<T> => {
     try {
       return await use(lease);
@@ -69,10 +70,15 @@ export function createWithUpstream({ broker, pool, askForCredential, onUnreachab
       const result = await over(await pool.acquire(server, credential, signal), use);
       // Other work may have come to its result without a word to the server.
       if (toolName !== undefined) broker.taken(server, credential, toolName);
+      onEnd?.worked(server);
       return result;
     } catch (error) {
       // Most servers say so when they are connected to, before there is a connection.
-      if (error instanceof CredentialRefusedError) broker.refused(server, credential, error, toolName);
+      if (error instanceof CredentialRefusedError) {
+        broker.refused(server, credential, error, toolName);
+        // With a no, but it is there.
+        onEnd?.worked(server);
+      }
       throw error;
     }
   };
@@ -93,7 +99,7 @@ export function createWithUpstream({ broker, pool, askForCredential, onUnreachab
       try {
         return await once(server, credential, signal, use, toolName);
       } catch (error) {
-        if (error instanceof NotRunError) onUnreachable?.(server);
+        onEnd?.failed?.(server, error);
         throw error;
       }
     };
@@ -103,8 +109,9 @@ export function createWithUpstream({ broker, pool, askForCredential, onUnreachab
       try {
         return await once(server, credential, signal, use, toolName);
       } catch (error) {
-        if (signal.aborted || !(error instanceof NotRunError && error.mayRetryNow)) throw error;
-        return again(credential);
+        if (!signal.aborted && error instanceof NotRunError && error.mayRetryNow) return again(credential);
+        onEnd?.failed?.(server, error);
+        throw error;
       }
     };
 

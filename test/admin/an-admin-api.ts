@@ -101,8 +101,8 @@ export async function openAdminApi(): Promise<AdminApi> {
     const result = parseDefinition({ ...row, definition, source });
     const server = result.ok ? result.server : undefined;
     const status = result.ok
-      ? ({ state: 'pending', reason: undefined, toolCount: 0 } as const)
-      : ({ state: 'invalid', reason: 'does not hold', toolCount: 0 } as const);
+      ? ({ state: 'pending', reason: undefined, toolCount: 0, lastError: undefined } as const)
+      : ({ state: 'invalid', reason: 'does not hold', toolCount: 0, lastError: undefined } as const);
     return { ...row, source, server, problems: result.ok ? [] : result.problems, status };
   };
   const removeWhere = <T>(list: T[], gone: (item: T) => boolean): boolean => {

@@ -39,6 +39,7 @@ describe('servers', () => {
       reason: null,
       toolCount: 0,
       lastError: null,
+      lastErrorAt: null,
       definition: { ...definition, headers: { 'X-Team': { sealed: true } } },
     });
     expect((await api.send('GET', `${path}/notes`)).json).toEqual(put.json);

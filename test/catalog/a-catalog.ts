@@ -1,4 +1,5 @@
 // A catalog over servers that say what the test says.
+import { type CallTroubles, createCallTroubles } from '../../src/catalog/call-troubles.ts';
 import { type Catalog, createCatalog, type Scope } from '../../src/catalog/catalog.ts';
 import { createDiscovery, type Discovery } from '../../src/catalog/discovery.ts';
 import type { View } from '../../src/catalog/view.ts';
@@ -18,6 +19,8 @@ export type Reply = readonly object[] | Error | 'silence';
 export class Bench extends ATenant {
   readonly catalog: Catalog;
   readonly discovery: Discovery;
+  readonly troubles: CallTroubles;
+  readonly doubted: string[] = [];
   /** What a server says when it is asked for its tools. */
   readonly replies = new Map<string, Reply>();
   readonly signedIn = new Set<string>();
@@ -38,9 +41,16 @@ export class Bench extends ATenant {
       logger: this.logger,
       random: () => 0,
     });
+    this.troubles = createCallTroubles({
+      registry: this.registry,
+      clock: this.clock,
+      logger: this.logger,
+      doubt: ({ name }) => void this.doubted.push(name),
+    });
     this.catalog = createCatalog({
       registry: this.registry,
       discovery: this.discovery,
+      troubles: this.troubles,
       hasCredential: (server, principalId) => {
         if (this.credentialsFail) throw new Error('no database');
         return this.signedIn.has(`${server.name} ${principalId}`);

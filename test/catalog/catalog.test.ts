@@ -95,7 +95,12 @@ describe('finding a tool', () => {
 describe('the status of a server', () => {
   it('is one word for every case', async () => {
     const bench = new Bench();
-    expect(bench.catalog.status(ACME, 'linear')).toEqual({ state: 'pending', reason: undefined, toolCount: 0 });
+    expect(bench.catalog.status(ACME, 'linear')).toEqual({
+      state: 'pending',
+      reason: undefined,
+      toolCount: 0,
+      lastError: undefined,
+    });
     bench.serve('linear', [aTool('a'), aTool('b')]);
     bench.serve('wrong', [], { url: 'ftp://x' });
     bench.serve('down', DOWN);

@@ -81,6 +81,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/upstream/stdio-dial.ts MAX_PER_TENANT',
   'src/upstream/stdio-link.ts MAX_ENVELOPE_BYTES',
   'src/upstream/stdio-watchdog.ts MAX_RESTARTS',
+  'src/shared/cause-words.ts MAX_CAUSES',
   'src/shared/logger.ts MAX_CAUSES',
   'src/wire/needles.ts LONGEST_STEP',
   'src/wire/param-headers.ts MAX_DEPTH',

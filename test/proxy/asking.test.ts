@@ -23,7 +23,7 @@ function aBench(definition: JsonObject = {}) {
     catalog: {
       find: () => ({ kind: 'tool', server, tool }),
       view: () => Promise.resolve(undefined),
-      status: () => ({ state: 'ok', reason: undefined, toolCount: 0 }),
+      status: () => ({ state: 'ok', reason: undefined, toolCount: 0, lastError: undefined }),
     },
     connect: asking.connect,
     askSignIn: asking.askSignIn,

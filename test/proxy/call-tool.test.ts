@@ -29,7 +29,7 @@ class Bench extends Upstream {
       catalog: {
         find: () => this.target,
         view: () => Promise.resolve(undefined),
-        status: () => ({ state: 'ok', reason: undefined, toolCount: 0 }),
+        status: () => ({ state: 'ok', reason: undefined, toolCount: 0, lastError: undefined }),
       },
       askSignIn: this.asking.askSignIn,
       connect: () => (this.connects++, Promise.resolve({ kind: 'result', result: { content: [] } })),

@@ -38,7 +38,7 @@ export function translateError(error: unknown, signal: AbortSignal): unknown {
 export function bareCause(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error) ?? codeOf(error.cause);
-  return new OwnError(code ?? error.name.slice(0, 40));
+  return code === undefined ? new OwnError(error.name.slice(0, 40)) : Object.assign(new OwnError(code), { code });
 }
 
 function codeOf(error: unknown): string | undefined {
