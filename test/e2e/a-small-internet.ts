@@ -1,6 +1,6 @@
 // The made-up internet of the guard's tests around the whole product, and an MCP server in it: one handler for whatever host
 // the product was led to, so that what reached which host is told by what was seen.
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { afterAll, beforeAll } from 'vitest';
 import type { EgressSettings } from '../../src/upstream/egress/policy.ts';
 import type { FakeClock } from '../support/fake-clock.ts';
@@ -50,11 +50,13 @@ export function useSmallInternet(egress: EgressSettings, clock: FakeClock): Smal
         const message = parseMessage(request.body);
         if (message === undefined) onGet(request, response);
         else if (message.method === 'tools/call') onCall(request, response);
-        else send(response, answerTo(era, message));
+        else send(response, answerTo(era, message), message.method === 'initialize' ? SESSION : {});
       };
     },
   };
 }
+
+const SESSION = { 'mcp-session-id': 'the-session' };
 
 const nothing: Answer = (_request, response) => void response.writeHead(405).end();
 
@@ -64,9 +66,9 @@ export const hello: Answer = ({ body }, response) => {
   send(response, resultText(id, '{"resultType":"complete","content":[{"type":"text","text":"hello"}]}'));
 };
 
-function send(response: ServerResponse, text: string | undefined): void {
+function send(response: ServerResponse, text: string | undefined, headers: OutgoingHttpHeaders = {}): void {
   if (text === undefined) response.writeHead(202).end();
-  else response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+  else response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(text);
 }
 
 function answerTo(era: 'legacy' | 'modern', { id, method }: Message): string | undefined {

@@ -6,6 +6,7 @@ import { EgressDeniedError } from '../../../src/shared/errors.ts';
 import type { HttpRequest } from '../../../src/upstream/http-exchange.ts';
 import type { Network } from './a-network.ts';
 import { Egress } from './an-egress.ts';
+import { twoFaced } from './two-faced.ts';
 import { settingsOf, type Vector, vectorsOf } from './vectors.ts';
 
 let egress: Egress | undefined;
@@ -62,12 +63,6 @@ describe('an address', () => {
     if (resolves_to === undefined) expect(network.asked).toEqual([]);
   });
 });
-
-/** The first read of an answer says one thing, the next another. */
-const twoFaced = (first: string, second: string): string => {
-  let reads = 0;
-  return { toString: () => (reads++ === 0 ? first : second) } as unknown as string;
-};
 
 describe('a name that moves', () => {
   it.each(vectorsOf('rebind'))('$id: $why', async ({ url, ...vector }) => {
