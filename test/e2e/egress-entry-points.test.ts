@@ -1,14 +1,23 @@
 // Every way that leads out passes the guard when it is used, however its address came in and however good it
 // looked then (B234, B236, B241): a name that has moved inside by the time it is dialled is not dialled.
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
 import type { DialTarget } from '../../src/upstream/egress/dial.ts';
 import { createNetDial } from '../../src/upstream/egress/dial.ts';
+import { eventually } from '../store/eventually.ts';
 import { LOOPBACK_ALLOWED } from '../support/a-door.ts';
-import { useScene, without } from '../support/scene.ts';
+import { connectRaw, type RawAgent } from '../support/agents/raw-agent.ts';
+import { anOldSseServer } from '../support/old-sse-server.ts';
+import { type TenantSide, useScene, withKeys, without } from '../support/scene.ts';
+import { startScripted } from '../support/scripted-upstream.ts';
 import { Browser } from '../support/sign-in/browser-jar.ts';
+import { startGuardedMcp } from '../support/sign-in/guarded-mcp.ts';
+import { startScriptedAs } from '../support/sign-in/scripted-as.ts';
 import { confirm, linkFrom, signInWorld } from '../support/sign-in/sign-in-scene.ts';
+import { linkIn } from '../support/sign-in.ts';
 import { aGrantedPerson } from './a-granted-person.ts';
+import { startSmallIdp } from './a-small-idp.ts';
 
 const HOST = 'flip.example.com';
 const INSIDE = '10.20.30.40';
@@ -131,4 +140,141 @@ describe('a name that has moved inside is not dialled', () => {
     expect(response.status).toBeGreaterThanOrEqual(400);
     expectStopped(await response.text());
   });
+
+  it('by the call that is tried again after a 401', async () => {
+    const as = await scene.keep(startScriptedAs());
+    as.addClient({ clientId: 'by-hand' });
+    const upstream = await scene.keep(
+      startScripted({
+        era: 'modern',
+        // Whatever is asked has a socket of its own, so that none is left for the second try.
+        onOther: (_message, _req, res) => {
+          res.setHeader('connection', 'close');
+          return false;
+        },
+        onCall: ({ nth, res, result }) => {
+          res.setHeader('connection', 'close');
+          if (nth === 1) return result('{"resultType":"complete","content":[]}');
+          answer = INSIDE;
+          res.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+        },
+      }),
+    );
+    const url = byName(upstream.url);
+    const place = {
+      issuer: as.issuer,
+      authorizationEndpoint: `${as.issuer}/authorize`,
+      tokenEndpoint: `${as.issuer}/token`,
+    };
+    const oauth = { clientId: 'by-hand', ...place, resource: url };
+    const tenant = await scene.tenant({ notes: { url, credential: { owner: 'principal', kind: 'oauth', oauth } } });
+    const path = `/tenants/${tenant.id}/servers/notes/credentials/ada`;
+    await scene.app.adminOk('PUT', path, { oauth: as.issue({ subject: 'ada', resource: url }) });
+    const agent = await tenant.raw('rawModern');
+    expect(await agent.callTool('notes__act')).not.toMatchObject({ isError: true });
+    const call = await agent.callTool('notes__act');
+    expect(call).toMatchObject({ structuredContent: { error: 'egress_denied', reason: 'private_address' } });
+    expect(as.seen.token.map(({ params }) => params['grant_type'])).toEqual(['refresh_token']);
+    expect(upstream.calls).toBe(2);
+    expectStopped(call);
+  });
+
+  it.each([
+    ['what it says of itself', 'issuer', ''],
+    ['its token endpoint', 'token_endpoint', '/token'],
+    ['its keys', 'jwks_uri', '/jwks'],
+  ])('for an identity provider that proves people: %s', async (_what, member, path) => {
+    const idp = await scene.keep(startSmallIdp('us'));
+    const moved = `${byName(idp.issuer)}${path}`.replace('http:', member === 'issuer' ? 'https:' : 'http:');
+    idp.metadata = { [member]: moved };
+    const upstream = await scene.keyed('modern');
+    const tenant = await scene.tenant({ notes: withKeys(upstream) });
+    const issuer = member === 'issuer' ? moved : idp.issuer;
+    const signIn = { mode: 'oidc', issuer, clientId: 'us', clientSecret: 'hush-hush-hush' };
+    await scene.app.adminOk('PATCH', `/tenants/${tenant.id}`, { signIn });
+    const link = linkIn(await (await tenant.raw('rawModern')).callTool('notes__connect'));
+    answer = INSIDE;
+    const page = await new Browser().open(link);
+    expect(page.text).not.toContain('You are signed in');
+    // Whatever comes before was asked, so that this address was the one that was wanted next.
+    const way = ['/.well-known/openid-configuration', '/authorize', '/token', '/jwks'];
+    expect(idp.asked).toEqual(member === 'issuer' ? [] : way.slice(0, way.indexOf(path)));
+    expectStopped(page.text);
+  });
+
+  it.each(['stream', 'posts'])('by a server of the old transport: its %s', async (what) => {
+    let drop = (): void => undefined;
+    const upstream = await scene.keep(
+      anOldSseServer({
+        // What is posted has a socket of its own each time.
+        onPost: (_message, res) => {
+          res.setHeader('connection', 'close');
+          return false;
+        },
+        onMessage: ({ id, method }, session) => {
+          drop = () => session.drop();
+          const list = { tools: [{ name: 'hello', inputSchema: { type: 'object' } }] };
+          const result = method === 'tools/list' ? list : { content: [] };
+          if (id !== undefined) session.event(JSON.stringify({ jsonrpc: '2.0', id, result }));
+        },
+      }),
+    );
+    const tenant = await scene.tenant({ old: without({ url: byName(upstream.url) }, { type: 'sse' }) });
+    const agent = await tenant.raw('rawModern');
+    expect(await agent.callTool('old__hello')).not.toMatchObject({ isError: true });
+    answer = INSIDE;
+    const before = upstream.requests.length;
+    if (what === 'stream') drop();
+    await eventually(
+      'the stream to be as the test wants it',
+      () => upstream.openStreams() === (what === 'stream' ? 0 : 1),
+    );
+    const call = await agent.callTool('old__hello');
+    expect(call).toMatchObject({ structuredContent: { error: 'egress_denied', reason: 'private_address' } });
+    expect(upstream.requests).toHaveLength(before);
+    expectStopped(call);
+  });
+
+  it.each(['client_credentials', 'token_exchange'])('for a token by %s', async (kind) => {
+    const as = await scene.keep(startScriptedAs());
+    as.addClient({ clientId: 'us', secret: 'our secret' });
+    as.settings.metadata = { token_endpoint: `${byName(as.issuer)}/token` };
+    // Each request for a token has a socket of its own.
+    as.always('token', async (_request, work) => {
+      const done = await work();
+      return { ...done, headers: { ...done.headers, connection: 'close' } };
+    });
+    const mcp = await scene.keep(startGuardedMcp({ era: 'modern', tokens: as }));
+    const oauth = { clientId: 'us', clientSecret: 'our secret' };
+    const tenant = await scene.tenant({ notes: { url: mcp.url, credential: { kind, oauth } } });
+    const agentOf = await signedAgents(tenant);
+    expect(await (await agentOf('ada')).callTool('notes__whoami')).not.toMatchObject({ isError: true });
+    answer = INSIDE;
+    as.expireAll();
+    await scene.app.sql('UPDATE renewals SET renewed_at = NULL');
+    const call = await (await agentOf('bob')).callTool('notes__whoami');
+    expect(call).toMatchObject({ isError: true });
+    expect(as.seen.token).toHaveLength(1);
+    expectStopped(call, await tenant.status('notes'));
+  });
 });
+
+/** Agents that come with a token of the tenant's issuer, whose keys the tenant has by hand. */
+async function signedAgents(tenant: TenantSide): Promise<(subject: string) => Promise<RawAgent>> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const issuer = `https://idp.${tenant.id}.example`;
+  const audience = `${scene.app.url}/mcp`;
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }] };
+  await scene.app.adminOk('POST', `/tenants/${tenant.id}/issuers`, { issuer, jwks, audience });
+  return async (subject) => {
+    const token = await new SignJWT({})
+      .setProtectedHeader({ alg: 'ES256', kid: 'k', typ: 'at+jwt' })
+      .setIssuer(issuer)
+      .setSubject(subject)
+      .setAudience(audience)
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey);
+    return scene.keep(connectRaw('rawModern', audience, { authorization: `Bearer ${token}` }));
+  };
+}

@@ -11,7 +11,7 @@ import type { JsonObject } from '../support/upstreams/message.ts';
 import type { Seen } from '../upstream/egress/a-network.ts';
 import { twoFaced } from '../upstream/egress/two-faced.ts';
 import { type Vector, vectorsOf } from '../upstream/egress/vectors.ts';
-import { HOST, hello, PUBLIC, URL_THERE, useSmallInternet } from './a-small-internet.ts';
+import { HOST, hello, PUBLIC, useSmallInternet } from './a-small-internet.ts';
 
 const clock = new FakeClock();
 const internet = useSmallInternet({ allow: [], allowHttp: false, ports: [443, 8443], nat64: false }, clock);
