@@ -3,7 +3,7 @@ import type { KeysAtRest } from './admin/ports.ts';
 import type { AppOptions } from './app-options.ts';
 import { boundKeyProvider } from './credential/bound-key-provider.ts';
 import type { KeyProvider } from './credential/key-provider.ts';
-import { reportDataKeys, reportMasterKeys, requireMasterKey } from './credential/key-report.ts';
+import { countWraps, reportDataKeys, reportMasterKeys, requireMasterKey } from './credential/key-report.ts';
 import { createKeyRotation } from './credential/key-rotation.ts';
 import { rotateDataKey } from './credential/rotate-data-key.ts';
 import { createVault, type Vault } from './credential/vault.ts';
@@ -20,6 +20,12 @@ export interface VaultParts {
   readonly masterKeys: KeyProvider;
   readonly vault: Vault;
   readonly keysAtRest: KeysAtRest;
+}
+
+/** Whether there is something that can be opened only with a master key of before. */
+export async function isAnythingWrapped(database: Database): Promise<boolean> {
+  const stored = { store: createRotationStore(database), serviceKeys: createServiceKeyStore(database) };
+  return (await countWraps(stored, undefined)).size > 0;
 }
 
 /** Throws when the master keys that are given open nothing of what is stored. */

@@ -1,11 +1,12 @@
 // What a first start on one machine makes and keeps in the data directory: the master key, the
 // operator's key, a tenant and an agent key to begin with. Files are for their owner alone.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { createAgentKey } from './identity/agent-key.ts';
 import type { AgentKeyStore, TenantStore } from './identity/tenant-store.ts';
 import type { Clock } from './shared/clock.ts';
+import { OwnError } from './shared/errors.ts';
 import { parseTenantId, randomId, type TenantId } from './shared/id.ts';
 import { Secret } from './shared/secret.ts';
 
@@ -15,11 +16,25 @@ export interface Kept {
   readonly isNew: boolean;
 }
 
-/** Gives the path of its file. */
-export async function keepMasterKey(dataDir: string): Promise<string> {
+/**
+ * Gives the path of its file. `isNeeded`: whether anything is stored that a key of before has wrapped. Then none is made:
+ * it could open nothing, and would be in the way of the right one when that is copied back.
+ */
+export async function keepMasterKey(dataDir: string, isNeeded: () => Promise<boolean>): Promise<string> {
+  const path = join(dataDir, 'master.key');
+  if (!(await isThere(path)) && (await isNeeded()))
+    throw new OwnError(
+      `${resolve(path)} is not there, and what is stored can be opened only with it: put it back from your copy. None was made in its place`,
+    );
   await keep(dataDir, 'master.key', () => randomBytes(32).toString('base64'));
-  return join(dataDir, 'master.key');
+  return path;
 }
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 export const keepAdminKey = (dataDir: string): Promise<Kept> => keep(dataDir, 'admin.key', () => `kba_${randomId()}`);
 

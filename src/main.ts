@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { LINK_ALONE_REFUSED } from './admin/connect-links.ts';
 import { startApp } from './app.ts';
 import type { App } from './app-options.ts';
+import { isAnythingWrapped } from './app-vault.ts';
 import { type OperatorFile, parseOperatorFile } from './catalog/operator-file.ts';
 import { watchOperatorFile } from './catalog/operator-file-watch.ts';
 import { type Config, ConfigError, parseConfig } from './config.ts';
@@ -38,18 +39,19 @@ const USAGE = 'usage: keybearer [serve|migrate]';
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
   .version;
 
-/** Everything that has to be there before the app can be built. */
+/** Everything that has to be there before the app can be built; `alone` where the data directory may be nobody else's. */
 async function prepare(
   config: Config,
   life: Lifecycle,
   logger: Logger,
+  { alone = false } = {},
 ): Promise<{ databaseUrl: string; masterKeys: KeyProvider; adminKey: Secret; isEmbedded: boolean }> {
   const { dataDir } = config;
   const isEmbedded = config.database.url === undefined;
   let databaseUrl = config.database.url?.reveal() ?? '';
   if (isEmbedded) {
     process.stderr.write('Starting the embedded PostgreSQL…\n');
-    const embedded = await startEmbeddedPostgres({ dataDir, logger });
+    const embedded = await startEmbeddedPostgres({ dataDir, logger, alone });
     life.onClose('embedded database', () => embedded.stop());
     databaseUrl = embedded.url;
   }
@@ -61,15 +63,21 @@ async function prepare(
   } catch (error) {
     throw new StartError(`The database cannot be used: ${databaseTrouble(error)}. See DATABASE_URL.`, { cause: error });
   }
-  const masterKeys = await openMasterKeys(config, life, logger);
+  const masterKeys = await openMasterKeys(config, databaseUrl, life, logger);
   const adminKey = config.admin.key ?? (await keepAdminKey(dataDir)).secret;
   return { databaseUrl, masterKeys, adminKey, isEmbedded };
 }
 
 /** From the environment as they are, or from the file in the data directory, which is read again when it changes. */
-async function openMasterKeys({ vault, dataDir }: Config, life: Lifecycle, logger: Logger): Promise<KeyProvider> {
+async function openMasterKeys(
+  { vault, dataDir }: Config,
+  databaseUrl: string,
+  life: Lifecycle,
+  logger: Logger,
+): Promise<KeyProvider> {
   if (vault.masterKeys !== undefined) return createStaticKeyProvider(vault.masterKeys.map((key) => key.reveal()));
-  const keys = await openKeyFile({ path: await keepMasterKey(dataDir), clock: systemClock, logger });
+  const path = await keepMasterKey(dataDir, () => withDatabase(databaseUrl, logger, isAnythingWrapped));
+  const keys = await openKeyFile({ path, clock: systemClock, logger });
   life.onClose('master keys', () => keys.close());
   return keys;
 }
@@ -121,7 +129,7 @@ async function serve(config: Config, logger: Logger, life: Lifecycle): Promise<v
       throw new ConfigError(watch.first.problems.map(({ path, message }) => `KEYBEARER_CONFIG ${path}: ${message}`));
     file = watch.first.file;
   }
-  const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger);
+  const { databaseUrl, masterKeys, adminKey, isEmbedded } = await prepare(config, life, logger, { alone: true });
   // The tenant that the operator's file names is made when it is not there.
   const fileTenant = file?.tenant;
   if (fileTenant !== undefined)

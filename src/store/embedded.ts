@@ -16,6 +16,8 @@ export interface EmbeddedPostgresOptions {
   readonly logger: Logger;
   /** False gives up safety for speed; for tests only. */
   readonly fsync?: boolean;
+  /** Refuses to share the server with another process that has started it, instead of joining. */
+  readonly alone?: boolean;
   readonly clock?: Clock;
 }
 
@@ -36,6 +38,7 @@ async function start({
   dataDir,
   logger,
   fsync = true,
+  alone = false,
   clock = systemClock,
 }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(dataDir);
@@ -46,7 +49,7 @@ async function start({
   const { postgres, initdb } = await resolveBinaries(native, home.account);
   const password = await keepPassword(directory);
   const fresh = await initialise({ home, initdb, version: native.version, password, fsync });
-  const server = await startServer({ home, postgres, password, fsync, clock, logger });
+  const server = await startServer({ home, postgres, password, fsync, alone, clock, logger });
   logger.debug({ port: server.port, directory: home.directory, fresh }, 'embedded database started');
   let stopping: Promise<void> | undefined;
   return {

@@ -177,6 +177,57 @@ describe('with an embedded database', () => {
   }, 90_000);
 });
 
+describe('with the data directory of another', () => {
+  it('a second instance is refused and named why, and the first goes on', async () => {
+    const dataDir = join(directory, 'shared');
+    const product = await startProduct({ KEYBEARER_DATA_DIR: dataDir });
+    try {
+      const second = await startInVain({ KEYBEARER_DATA_DIR: dataDir });
+      expect(second.told.replace('Starting the embedded PostgreSQL…\n', '')).toMatch(
+        /^Keybearer could not start: Another Keybearer runs with this data directory, .+\n$/,
+      );
+      expect(second.code).toBe(1);
+      expect((await fetch(`${product.url}/readyz`)).status).toBe(200);
+      // What runs beside it for a moment may: it serves nobody.
+      expect((await startInVain({ KEYBEARER_DATA_DIR: dataDir }, { command: 'migrate' })).code).toBe(0);
+    } finally {
+      await product.end('SIGTERM');
+    }
+  }, 60_000);
+
+  it('one that takes over from a killed instance is not', async () => {
+    const dataDir = join(directory, 'killed');
+    const first = await startProduct({ KEYBEARER_DATA_DIR: dataDir });
+    await first.end('SIGKILL');
+    await (await startProduct({ KEYBEARER_DATA_DIR: dataDir })).end('SIGTERM');
+  }, 60_000);
+});
+
+describe('without the master key of what is stored', () => {
+  it('no other is made in its place, and the start says where it was expected', async () => {
+    const dataDir = join(directory, 'keyless');
+    const file = join(dataDir, 'master.key');
+    const sealed = await startProduct({ KEYBEARER_DATA_DIR: dataDir });
+    const adminKey = (await readFile(join(dataDir, 'admin.key'), 'utf8')).trim();
+    const put = await fetch(`${sealed.url}/admin/v1/tenants/default/servers/secret`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: 'https://mcp.example.com/mcp', headers: { 'x-team': 'core' }, enabled: false }),
+    });
+    expect(put.status).toBe(200);
+    await sealed.end('SIGTERM');
+    const key = await readFile(file, 'utf8');
+    await rm(file);
+    for (const command of ['serve', 'migrate']) {
+      const { code, told } = await startInVain({ KEYBEARER_DATA_DIR: dataDir }, { command });
+      expect(told).toContain(`Keybearer could not start: ${file} is not there, and what is stored`);
+      expect([code, existsSync(file)]).toEqual([1, false]);
+    }
+    await writeFile(file, key, { mode: 0o600 });
+    await (await startProduct({ KEYBEARER_DATA_DIR: dataDir })).end('SIGTERM');
+  }, 90_000);
+});
+
 describe('with an error that nobody foresaw', () => {
   it('says where it was, and not what a library says of it', async () => {
     const thrower = `const wait = setInterval(() => {

@@ -8,6 +8,8 @@ import { openSession, type Session } from './session.ts';
 
 export interface ServerOptions extends ServerProcessOptions {
   readonly password: string;
+  /** Refuses a server that another process owns. */
+  readonly alone: boolean;
   readonly clock: Clock;
 }
 
@@ -24,6 +26,11 @@ const DEAF_AFTER_MS = 60_000;
 // A taken port, another process that was quicker, children of a killed server that are not gone yet.
 const MAX_FAILURES = 20;
 const PAUSE_AFTER_FAILURE_MS = 250;
+// An owner that was just killed is still one until its connection is seen to be gone.
+const LEAVING_MS = 3_000;
+
+const TAKEN =
+  'Another Keybearer runs with this data directory, and one belongs to one instance: stop that one, give this one a KEYBEARER_DATA_DIR of its own, or let both use one database with DATABASE_URL.';
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const started: { own?: ServerProcess | undefined } = {};
@@ -51,8 +58,15 @@ async function startOrJoin(
   while (clock.now() - startedAt < START_TIMEOUT_MS) {
     const running = await findPostmaster(pgdata);
     const session = running && (await openSession(running.port, password, logger));
-    if (running !== undefined && session !== undefined) return toRunningServer(options, pgdata, running, session);
-    if (started.own?.hasExited() === true) {
+    if (running !== undefined && session !== undefined) {
+      if (session.isOwner || !options.alone) return toRunningServer(options, pgdata, running, session);
+      await session.end();
+      if (clock.now() - startedAt > LEAVING_MS) {
+        // Also one that we have started is the owner's now: two began at once.
+        started.own = undefined;
+        throw new OwnError(TAKEN);
+      }
+    } else if (started.own?.hasExited() === true) {
       if (++failures === MAX_FAILURES)
         throw new OwnError(`The embedded database does not start:\n${started.own.said()}`);
       started.own = undefined;
