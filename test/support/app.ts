@@ -29,6 +29,8 @@ export interface TestAppOptions {
   readonly network?: AppOptions['network'];
   /** Told each line of the log, beside `lines`. */
   readonly onLine?: (line: string) => void;
+  /** Another way to its database, such as through a proxy that counts. */
+  readonly databaseUrl?: string;
   /** Another node of this app: same database, same keys. */
   readonly beside?: TestApp;
 }
@@ -113,7 +115,7 @@ function appOptions(options: TestAppOptions, installation: Installation, lines: 
   const { database, masterKey, adminKey } = installation;
   return {
     version: '0.0.0-test',
-    databaseUrl: database.url,
+    databaseUrl: options.databaseUrl ?? database.url,
     http: {
       host: '127.0.0.1',
       port: 0,
