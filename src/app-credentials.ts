@@ -2,6 +2,7 @@
 // renewed and ended. Closed before the database is.
 import type { AppOptions } from './app-options.ts';
 import type { Registry } from './catalog/registry.ts';
+import type { SignInTroubles } from './catalog/sign-in-troubles.ts';
 import type { UpstreamServer } from './catalog/upstream-server.ts';
 import { announced } from './credential/announced.ts';
 import { type CredentialBroker, createCredentialBroker } from './credential/broker.ts';
@@ -48,6 +49,7 @@ export interface CredentialPartsDeps extends Pick<AppOptions, 'clock' | 'logger'
   readonly fetchOf: OAuthFetchDeps['fetchOf'];
   readonly mayUseHttp: (url: string) => boolean;
   readonly registry: Registry;
+  readonly signInTroubles: SignInTroubles;
   readonly subjectTokenOf: SubjectTokenOf;
   readonly publicUrl: () => string;
   readonly life: Lifecycle;
@@ -77,7 +79,7 @@ export function createCredentialParts(deps: CredentialPartsDeps): CredentialPart
   life.onClose('kept credentials', () => kept.close());
 
   const oauth = { fetchOf: deps.fetchOf, clock, mayUseHttp: deps.mayUseHttp };
-  const authorizationServersOf = createAuthorizationServers({ ...oauth, logger });
+  const authorizationServersOf = createAuthorizationServers({ ...oauth, logger, signInTroubles: deps.signInTroubles });
   const clientKeys = createClientKeys({ store: createServiceKeyStore(database), masterKeys: deps.masterKeys, clock });
   const store = createClientStore(database);
   const clients = createClients({ store, vault, keys: clientKeys, authorizationServersOf, publicUrl, clock });

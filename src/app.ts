@@ -114,7 +114,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const registry = createRegistry({ loadServers, catalogs: createCatalogStore(database), changes, clock, logger });
     life.onClose('registry', () => registry.close());
+    const troubles = createCallTroubles({ registry, clock, logger, doubt: (server) => void discovery.doubt(server) });
     const credentialParts = createCredentialParts({
+      signInTroubles: troubles.signIn,
       database,
       changes,
       announce,
@@ -145,7 +147,6 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     // The path of a request
     const askForCredential = createAskForCredential({ broker, scopes: credentialParts.scopes, clock });
-    const troubles = createCallTroubles({ registry, clock, logger, doubt: (server) => void discovery.doubt(server) });
     const withUpstream = createWithUpstream({ broker, pool, askForCredential, onEnd: troubles });
     const discovering = createWithUpstream({
       broker,

@@ -7,6 +7,7 @@ import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { isInvalid, type Registry } from './registry.ts';
 import type { LastError } from './server-status.ts';
+import { createSignInTroubles, type SignInTroubles } from './sign-in-troubles.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
 export interface CallTrouble {
@@ -21,6 +22,8 @@ export interface CallTroubles {
   /** It answered. With each call, so it costs next to nothing. */
   readonly worked: (server: UpstreamServer) => void;
   troubleOf(server: UpstreamServer): CallTrouble | undefined;
+  /** Of sign-ins that could not begin. */
+  readonly signIn: SignInTroubles;
   /** Grows whenever one of the tenant's servers goes down or comes back. */
   version(tenantId: TenantId): number;
 }
@@ -115,6 +118,7 @@ export function createCallTroubles({ registry, clock, logger, doubt }: CallTroub
       if (entry.isSaid) logger.info({ tenantId, server: name, failures: entry.failures }, 'server answers again');
     },
 
+    signIn: createSignInTroubles(registry, clock),
     troubleOf: entryOf,
     version: (tenantId) => versions.get(tenantId) ?? 0,
   };

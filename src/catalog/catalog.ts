@@ -38,7 +38,7 @@ export type HasCredential = (server: UpstreamServer, principalId: PrincipalId) =
 export interface CatalogDeps {
   readonly registry: Registry;
   readonly discovery: Discovery;
-  readonly troubles: Pick<CallTroubles, 'troubleOf' | 'version'>;
+  readonly troubles: Pick<CallTroubles, 'troubleOf' | 'version' | 'signIn'>;
   readonly hasCredential: HasCredential;
   readonly ownerKeyOf: (principalId: PrincipalId) => string;
   readonly self: Implementation;
@@ -150,7 +150,9 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   };
 
   const errorsOf = (server: UpstreamServer): readonly LastError[] =>
-    [troubles.troubleOf(server)?.last, discovery.troubleOf(server, '')?.last].filter((last) => last !== undefined);
+    [troubles.troubleOf(server)?.last, discovery.troubleOf(server, '')?.last, troubles.signIn.troubleOf(server)].filter(
+      (last) => last !== undefined,
+    );
 
   const standings = ({ chosen }: Selection, caller: Caller): readonly Standing[] =>
     chosen.map((one) => standing(one, (server) => ownerFor(server, caller)));
@@ -264,9 +266,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       if (registered === undefined) return { state: 'pending', reason: undefined, toolCount: 0, lastError: undefined };
       const { server } = registered;
       const { state, reason, list } = standing(registered, () => '');
+      const isWaiting = state === 'sign_in_required' && !isInvalid(server);
+      const why = (isWaiting ? troubles.signIn.troubleOf(server)?.sentence : undefined) ?? reason;
       const isOff = !isInvalid(server) && !server.enabled;
       return {
-        ...inFull(state, reason, isInvalid(server) ? [] : errorsOf(server)),
+        ...inFull(state, why, isInvalid(server) ? [] : errorsOf(server)),
         ...(isOff ? { state: 'disabled' } : {}),
         toolCount: list?.tools.length ?? 0,
       };

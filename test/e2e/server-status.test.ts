@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { textOf } from '../support/agents/agent.ts';
 import { RAW_KINDS, useScene, withKeys, without } from '../support/scene.ts';
+import { Browser } from '../support/sign-in/browser-jar.ts';
+import { linkFrom } from '../support/sign-in/sign-in-scene.ts';
 import { createSwitchedDoor } from '../support/switched-door.ts';
 import { objectAt } from '../support/upstreams/message.ts';
 
@@ -54,4 +56,27 @@ describe.each(RAW_KINDS)('a server that died, for %s', (kind) => {
       expect(await tenant.status('notes')).toMatchObject({ reason: null, lastError: full });
     },
   );
+});
+
+describe('a server of which nobody can find out how to sign in', () => {
+  it('says so to its admin once somebody was about to, and forgets it when the definition is mended', async () => {
+    const gone = await scene.open('legacy');
+    await gone.close();
+    const definition = { url: gone.url, credential: { kind: 'oauth' } };
+    const tenant = await scene.tenant({ notes: definition });
+    const ada = await tenant.raw('rawModern', 'ada');
+    expect(await tenant.status('notes')).toMatchObject({
+      status: 'sign_in_required',
+      reason: 'Nobody has signed in yet.',
+      lastError: null,
+    });
+    await new Browser().open(await linkFrom(ada));
+    const shown = await tenant.status('notes');
+    expect(shown).toMatchObject({ status: 'sign_in_required', lastErrorAt: expect.stringMatching(/^20/) });
+    expect(shown['lastError']).toMatch(/^How to sign in there was not found out: .*: connection refused\.$/);
+    expect(shown['reason']).toBe(shown['lastError']);
+    expect(JSON.stringify((await ada.listTools()).raw)).not.toContain('refused');
+    await tenant.put('notes', { ...definition, title: 'Notes' });
+    expect(await tenant.status('notes')).toMatchObject({ reason: 'Nobody has signed in yet.', lastError: null });
+  });
 });

@@ -17,22 +17,23 @@ import type { Logger } from '../../shared/logger.ts';
 import type { MayUseHttp } from './address.ts';
 import { buildAuthorizationUrl } from './authorization-url.ts';
 import { checkCallback } from './callback-answer.ts';
-import { createDiscover, type Discover } from './discover.ts';
+import { createDiscover, type Discover, type DiscoverDeps } from './discover.ts';
 import { createOAuthFetch, type OAuthFetch, type OAuthFetchDeps } from './oauth-fetch.ts';
 import { register } from './registration.ts';
 import { askForTokens, askToRevoke, type EndpointDeps } from './token-request.ts';
 
 export interface AuthorizationServersDeps extends OAuthFetchDeps {
   readonly logger: Logger;
+  readonly signInTroubles?: DiscoverDeps['signInTroubles'];
 }
 
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 export function createAuthorizationServers(deps: AuthorizationServersDeps): AuthorizationServersOf {
-  const { clock, mayUseHttp, logger } = deps;
+  const { clock, mayUseHttp, logger, signInTroubles } = deps;
   const fetchOf = (tenantId: TenantId): OAuthFetch => createOAuthFetch(deps, tenantId);
-  const discover = createDiscover({ fetchOf, clock, mayUseHttp, logger });
+  const discover = createDiscover({ fetchOf, clock, mayUseHttp, logger, signInTroubles });
   return (tenantId) => serversOver({ fetch: fetchOf(tenantId), clock }, discover, mayUseHttp);
 }
 

@@ -3,6 +3,7 @@
 // moves to another sign-in server says so in these documents only.
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { SignInTroubles } from '../../catalog/sign-in-troubles.ts';
 import type { UpstreamServer } from '../../catalog/upstream-server.ts';
 import type { AuthorizationServers, SignInPlace } from '../../credential/authorization-server.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -30,13 +31,15 @@ export interface DiscoverDeps {
   readonly clock: Clock;
   readonly mayUseHttp: MayUseHttp;
   readonly logger: Logger;
+  /** Told how each attempt ended. */
+  readonly signInTroubles?: Pick<SignInTroubles, 'failed' | 'found'> | undefined;
 }
 
 export type Discover = AuthorizationServers['discover'];
 
 type Known = { readonly until: number } & ({ readonly place: SignInPlace } | { readonly failure: ProxyError });
 
-export function createDiscover({ fetchOf, clock, mayUseHttp, logger }: DiscoverDeps): Discover {
+export function createDiscover({ fetchOf, clock, mayUseHttp, logger, signInTroubles }: DiscoverDeps): Discover {
   const known = new LRUCache<string, Known>({ max: MAX_PLACES });
   const flights = new SingleFlight<SignInPlace>();
 
@@ -71,9 +74,11 @@ export function createDiscover({ fetchOf, clock, mayUseHttp, logger }: DiscoverD
     try {
       const place = await work;
       known.set(key, { until: clock.now() + FRESH_MS, place });
+      signInTroubles?.found(server);
       return place;
     } catch (error) {
       if (error instanceof ProxyError) known.set(key, { until: clock.now() + FAILED_FOR_MS, failure: error });
+      signInTroubles?.failed(server, error);
       const { tenantId, id: serverId, name } = server;
       logger.warn({ tenantId, serverId, server: name, error: describeError(error) }, 'sign-in not discovered');
       throw error;

@@ -12,7 +12,7 @@ const PASSING = new Set([429, 502, 503, 504]);
 export type Reading =
   | { readonly kind: 'document'; readonly json: JsonObject }
   /** `why` is short and safe to show. */
-  | { readonly kind: 'missing' | 'unavailable'; readonly why: string };
+  | { readonly kind: 'missing' | 'unavailable'; readonly why: string; readonly cause?: unknown };
 
 export type ReadDocument = (url: string) => Promise<Reading>;
 
@@ -41,7 +41,7 @@ export function createDocumentReader(fetch: OAuthFetch, signal: AbortSignal): Re
       return judge(await fetch({ url, method: 'GET', headers: { accept: 'application/json' }, signal }));
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof OAuthUnavailable) return { kind: 'unavailable', why: 'no answer' };
+      if (error instanceof OAuthUnavailable) return { kind: 'unavailable', why: 'no answer', cause: error.cause };
       if (error instanceof ProxyError && !(error instanceof BudgetSpentError))
         return { kind: 'missing', why: 'an address that may not be asked' };
       throw error;

@@ -34,6 +34,7 @@ export async function findProtectedResource(question: ResourceQuestion): Promise
   const { origin } = new URL(question.serverUrl);
   const asked: string[] = [];
   let isUnavailable = false;
+  let cause: unknown;
   let isForeign = false;
   for (const address of addressesOf(question)) {
     const reading =
@@ -45,7 +46,10 @@ export async function findProtectedResource(question: ResourceQuestion): Promise
       if (resource !== undefined) return { kind: 'found', resource };
       isForeign = true;
     }
-    isUnavailable ||= reading.kind === 'unavailable';
+    if (reading.kind === 'unavailable') {
+      isUnavailable = true;
+      cause ??= reading.cause;
+    }
     asked.push(showAsked(address, reading.kind === 'document' ? 'its "resource" is not this server' : reading.why));
   }
   if (isForeign)
@@ -57,6 +61,7 @@ export async function findProtectedResource(question: ResourceQuestion): Promise
     throw new ProxyError(
       'upstream_unavailable',
       `The server does not say how to sign in now: ${asked.join(', ')}. Try again in a moment.`,
+      { cause },
     );
   return { kind: 'none', asked };
 }
