@@ -10,8 +10,14 @@ export interface Welcome {
   readonly agentKey: string | undefined;
 }
 
-export function welcomeText({ publicUrl, adminKeyFile, adminKey, agentKey }: Welcome): string {
-  const ready = `Keybearer is ready at ${publicUrl}/mcp\n`;
+/** Where one listens on all addresses, no request can go. */
+const EVERYWHERE = /^(http:\/\/)(?:0\.0\.0\.0|\[::\])(?=[:/]|$)/;
+const OTHER_NAMES =
+  'Others reach it by no other name yet: set KEYBEARER_PUBLIC_URL to the address they use, which sign-in links have too, or name more hosts in KEYBEARER_ALLOWED_HOSTS.\n';
+
+export function welcomeText({ publicUrl: configured, adminKeyFile, adminKey, agentKey }: Welcome): string {
+  const publicUrl = configured.replace(EVERYWHERE, '$1127.0.0.1');
+  const ready = `Keybearer is ready at ${publicUrl}/mcp\n${publicUrl === configured ? '' : OTHER_NAMES}`;
   const kept = adminKeyFile === undefined ? '' : `   (also in ${adminKeyFile})`;
   if (agentKey === undefined)
     return adminKeyFile === undefined

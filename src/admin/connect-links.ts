@@ -5,7 +5,7 @@ import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts'
 import { ownerKey } from '../credential/credential.ts';
 import { type PrincipalId, parsePrincipalId, type TenantId } from '../shared/id.ts';
 import { parseBody, safeUrl } from './body.ts';
-import type { AdminDeps } from './ports.ts';
+import type { AdminDeps, RegisteredServer } from './ports.ts';
 import { conflict, invalidAt } from './problem.ts';
 import { type AdminRoute, type Answer, created, type TenantRequest, toTime } from './route.ts';
 
@@ -49,10 +49,18 @@ async function createLink(deps: Deps, { tenant, body }: TenantRequest): Promise<
 function getNamed({ directory }: Deps, tenantId: TenantId, names: readonly string[]): UpstreamServer {
   const [name = ''] = names;
   if (names.length > 1) throw invalidAt('$.servers', 'a link is for one server in this version');
-  const server = directory.find(tenantId, name)?.server;
-  if (server === undefined || !server.enabled) throw invalidAt('$.servers[0]', 'is no working server of this tenant');
+  const found = directory.find(tenantId, name);
+  const server = found?.server;
+  if (server === undefined || !server.enabled)
+    throw invalidAt('$.servers[0]', `is no working server of this tenant${whyNot(found)}`);
   if (!needsPerson(server)) throw invalidAt('$.servers[0]', 'needs nobody to sign in');
   return server;
+}
+
+function whyNot(found: RegisteredServer | undefined): string {
+  const [problem] = found?.problems ?? [];
+  if (problem !== undefined) return `: its definition does not hold, ${problem.path} ${problem.message}`;
+  return found === undefined ? '' : ': it is not enabled';
 }
 
 async function findOnlyMissing(deps: Deps, tenantId: TenantId, principalId: PrincipalId): Promise<UpstreamServer> {

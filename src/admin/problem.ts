@@ -105,14 +105,24 @@ function retryAfter({ data }: ProxyError): Readonly<Record<string, string>> {
 }
 
 const BODY_PROBLEMS: Readonly<Record<number, string>> = {
-  400: 'The body is not JSON, or the address is not well-formed.',
+  400: 'The address is not well-formed, or the body did not come whole.',
   413: 'The body is larger than 1 MiB.',
   415: 'The body must be JSON in UTF-8.',
 };
 
 /** body-parser and the router mark what the other side did wrong with a status; their messages quote the body. */
 function bodyProblem(error: unknown): AdminProblem | undefined {
-  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { status, type, message } = error as Readonly<Record<string, unknown>>;
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
+  if (type === 'entity.parse.failed') return new AdminProblem(status, `The body is not JSON${placeIn(message)}.`);
   return new AdminProblem(status, BODY_PROBLEMS[status] ?? 'The request could not be read.');
+}
+
+/** The parser says it in words only, and not always; nothing else of them is repeated. */
+function placeIn(message: unknown): string {
+  const text = typeof message === 'string' ? message : '';
+  if (text === 'Unexpected end of JSON input') return ': it ends too early';
+  const position = / at position (\d{1,7})(?: \(line \d+ column \d+\))?$/.exec(text)?.[1];
+  return position === undefined ? '' : `: look at character ${String(Number(position) + 1)}`;
 }

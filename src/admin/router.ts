@@ -43,15 +43,21 @@ function toExpressPath(path: string): string {
 function requireAdmin(deps: AdminDeps): RequestHandler {
   const admit = createAdmit(deps);
   return async (request, response, next) => {
-    const admin = await admit(request.headersDistinct['authorization']?.join(', '), () => deps.clients.of(request));
+    const authorization = request.headersDistinct['authorization']?.join(', ');
+    const admin = await admit(authorization, () => deps.clients.of(request));
     if (admin === undefined)
-      throw new AdminProblem(401, 'The admin API needs an admin key.', [], {
+      throw new AdminProblem(401, isAgentKey(authorization) ? OTHER_KIND : 'The admin API needs an admin key.', [], {
         'WWW-Authenticate': 'Bearer realm="keybearer-admin"',
       });
     response.locals['admin'] = admin;
     next();
   };
 }
+
+/** By its form alone, so that it tells nothing of which keys there are. */
+const isAgentKey = (authorization = ''): boolean => /^bearer +kb_/i.test(authorization);
+const OTHER_KIND =
+  "The admin API needs an admin key. One that begins with kb_ is an agent's; here it would have to be known, with the scope admin:{tenant}.";
 
 const requireJson: RequestHandler = (request, _response, next) => {
   if (request.method === 'GET' || request.method === 'DELETE') return next();

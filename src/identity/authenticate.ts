@@ -14,7 +14,7 @@ import { type Caller, callerKey } from './caller.ts';
 import { createInternCaller } from './intern-caller.ts';
 import { createJwksSource, type FetchJson } from './jwks-source.ts';
 import { createJwtVerifier } from './jwt-verifier.ts';
-import { isRefusal, refusal } from './refusal.ts';
+import { isRefusal, refusal, refuseAdminKey } from './refusal.ts';
 import { SubjectTokens } from './subject-tokens.ts';
 import type { AgentKeyStore, IssuerStore, TenantStore } from './tenant-store.ts';
 import { type Remembered, TokenMemory } from './token-memory.ts';
@@ -87,6 +87,7 @@ export function createAuthenticator({
   });
 
   async function verify(token: string): Promise<Verdict> {
+    if (token.startsWith('kba_')) throw refuseAdminKey();
     const verdict = token.startsWith('kb_') ? await verifyAgentKey(token) : await jwts.verify(token);
     if ((await tenants.find(verdict.tenantId)) === undefined) throw refusal('no such tenant');
     return verdict;

@@ -32,13 +32,12 @@ export function createShares(limitsOf: LimitsOf, clock: Pick<Clock, 'now'>): Sha
       if (all === undefined && each === undefined) return;
       const now = clock.now();
       const waitMs = each === undefined ? 0 : principals.take(key, rateOf(each), now);
-      if (waitMs > 0)
-        throw rateLimited(`At most ${each} requests a second are taken for one person; try again shortly.`, waitMs);
+      if (waitMs > 0) throw rateLimited(`At most ${inWords(each)} a second for one person; try again shortly.`, waitMs);
       const tenantWaitMs = all === undefined ? 0 : tenants.take(tenantId, rateOf(all), now);
       if (tenantWaitMs === 0) return;
       // A request that is not served shall not use up its person's own share.
       if (each !== undefined) principals.giveBack(key, rateOf(each));
-      throw rateLimited(`At most ${all} requests a second are taken for this tenant; try again shortly.`, tenantWaitMs);
+      throw rateLimited(`At most ${inWords(all)} a second for this tenant; try again shortly.`, tenantWaitMs);
     },
   };
 }
@@ -47,3 +46,5 @@ const rateOf = (perSecond: number): Rate => ({
   perSecond,
   burst: Math.max(LEAST_BURST, perSecond * BURST_SECONDS),
 });
+
+const inWords = (requests = 0): string => (requests === 1 ? '1 request' : `${String(requests)} requests`);

@@ -24,6 +24,18 @@ describe('who may use the admin API', () => {
     },
   );
 
+  it("says of a key in the form of an agent's that it is one, whether or not there is such a key", async () => {
+    await using api = await openAdminApi();
+    await api.tenant('acme');
+    const made = await api.send('POST', '/tenants/acme/keys', { name: 'agent', mayActFor: '*' });
+    const detailFor = async (key: string): Promise<unknown> =>
+      (await api.send('GET', '/tenants/acme', undefined, { key })).json['detail'];
+    const told = await detailFor(String(made.json['key']));
+    expect(told).toMatch(/^The admin API needs an admin key\. One that begins with kb_ is an agent's/);
+    expect(await detailFor(`kb_${'A'.repeat(43)}`)).toBe(told);
+    expect(await detailFor('wrong')).toBe('The admin API needs an admin key.');
+  });
+
   it('takes the key from the Authorization header only', async () => {
     await using api = await openAdminApi();
     for (const headers of [
@@ -142,6 +154,18 @@ describe('requests that are not well-formed', () => {
       expect(reply.text).not.toContain(canary);
     }
     expect(api.log).toEqual([]);
+  });
+
+  it.each([
+    ['{"a": 1,}', 'The body is not JSON: look at character 9.'],
+    ['{"a": [', 'The body is not JSON: it ends too early.'],
+    ['{"a": hunter2}', 'The body is not JSON.'],
+  ])('%s is told to be no JSON, and where, as far as the parser says it', async (body, detail) => {
+    await using api = await openAdminApi();
+    const reply = await api.send('POST', '/tenants', body);
+    expect([reply.status, reply.json['detail']]).toEqual([400, detail]);
+    const address = await api.send('GET', '/tenants/%E0%A4%A');
+    expect(address.json['detail']).toBe('The address is not well-formed, or the body did not come whole.');
   });
 
   it('name every problem with its path, unknown members too', async () => {

@@ -218,6 +218,26 @@ describe('connect links', () => {
     expect([reply.status, problemsOf(reply)]).toEqual([422, [at]]);
   });
 
+  it('are refused for a server that does not work, with the reason', async () => {
+    await using api = await anApi();
+    const messageFor = async (name: string): Promise<unknown> =>
+      (await api.send('POST', path, { principal: 'a', servers: [name] })).json['problems'];
+    await api.deps.servers.put(aTenantId('acme'), 'broken', { url: 'https://b.example/mcp', timeoutMs: -1 }, true);
+    await api.deps.servers.put(aTenantId('acme'), 'off', { url: 'https://o.example/mcp' }, false);
+    const at = '$.servers[0]';
+    const none = 'is no working server of this tenant';
+    expect(await messageFor('none')).toEqual([{ path: at, message: none }]);
+    expect(await messageFor('off')).toEqual([{ path: at, message: `${none}: it is not enabled` }]);
+    expect(await messageFor('broken')).toEqual([
+      {
+        path: at,
+        message: expect.stringMatching(
+          /^is no working server of this tenant: its definition does not hold, \$\.timeoutMs \w/,
+        ),
+      },
+    ]);
+  });
+
   it('are not made where the page would refuse whoever opens them', async () => {
     await using api = await anApi();
     Object.assign(api.deps, { linkSignInAllowed: () => false });

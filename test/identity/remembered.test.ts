@@ -253,6 +253,15 @@ describe('a refused token', () => {
     expect(await world.outcome(key, { pathTenant: 'b' })).toMatchObject({ tenantId: 'b' });
   });
 
+  it('is told to be an admin key by its form alone, known or not', async () => {
+    const world = new World();
+    for (const key of [`kba_${'a'.repeat(43)}`, 'kba_'])
+      expect(await failureOf(() => world.ask(key))).toMatchObject({
+        code: 'unauthenticated',
+        message: 'A key that begins with kba_ is for the admin API alone; agents have keys that begin with kb_.',
+      });
+  });
+
   it('says nothing of itself in the error or the log', async () => {
     const world = new World();
     const signer = await createSigner('k1');

@@ -36,6 +36,13 @@ describe('the share of a tenant', () => {
     expect(taken(1_000, 'acme')).toBe(50);
   });
 
+  it('is named in the refusal', () => {
+    const { outcome, taken } = aBench({ one: { requestsPerSecond: 1 }, two: { requestsPerSecondPerPrincipal: 2 } });
+    expect([taken(100, 'one'), taken(100, 'two')]).toEqual([20, 20]);
+    expect(outcome('one')).toMatchObject({ message: 'At most 1 request a second for this tenant; try again shortly.' });
+    expect(outcome('two')).toMatchObject({ message: 'At most 2 requests a second for one person; try again shortly.' });
+  });
+
   it('leaves every request of another tenant alone, though it asks for ten times its limit', () => {
     const { clock, taken } = aBench({ acme: { requestsPerSecond: 100 }, umbrella: { requestsPerSecond: 100 } });
     let ofAcme = 0;
