@@ -2,7 +2,7 @@
 // answers again. Each node knows what its own calls met; nothing of whose call it was, or of what it said.
 import { withCause } from '../shared/cause-words.ts';
 import type { Clock } from '../shared/clock.ts';
-import { EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
+import { CredentialRefusedError, EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import type { ServerId, TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { isInvalid, type Registry } from './registry.ts';
@@ -93,7 +93,9 @@ export function createCallTroubles({ registry, clock, logger, doubt }: CallTroub
       const { tenantId, id, name, revision } = server;
       const before = entryOf(server);
       const at = clock.now();
-      const failures = (before?.failures ?? 0) + 1;
+      // A refused key is a matter of its owner: the server is there.
+      const isRefusal = error instanceof CredentialRefusedError;
+      const failures = (before?.failures ?? 0) + Number(!isRefusal);
       const isDown = failure.isDown || (failure.isSlow && failures >= TIMEOUTS_IN_A_ROW);
       const isDue = before === undefined || at - before.saidAt >= QUIET_MS;
       keep(tenantId, id, {
@@ -102,7 +104,7 @@ export function createCallTroubles({ registry, clock, logger, doubt }: CallTroub
         downReason: isDown ? failure.sentence : failure.isSlow ? before?.downReason : undefined,
         last: { sentence: failure.sentence, text: withCause(failure.sentence, error), at },
         saidAt: isDue ? at : before.saidAt,
-        isSaid: isDue || before.isSaid,
+        isSaid: (isDue && !isRefusal) || before?.isSaid === true,
       });
       if (isDue) logger.warn({ tenantId, server: name, failures, error: describeError(error) }, 'call failed');
       // A tool that fails each time must not have the list read each time.
@@ -135,6 +137,8 @@ interface Failure {
 function failureOf({ transport }: UpstreamServer, error: unknown): Failure | undefined {
   if (!(error instanceof ProxyError)) return undefined;
   const down = (sentence: string): Failure => ({ sentence, isDown: true, isSlow: false });
+  if (error instanceof CredentialRefusedError)
+    return { sentence: `The server refused a credential (HTTP status ${error.status}).`, isDown: false, isSlow: false };
   if (error instanceof EgressDeniedError) return down(error.message);
   // Over HTTP what must not be tried again at once was turned away by a server that is there.
   if (error instanceof NotRunError)

@@ -5,7 +5,7 @@ import type { CredentialBroker } from '../credential/broker.ts';
 import { type Credential, ownerKey } from '../credential/credential.ts';
 import type { ScopeStore } from '../credential/scope-store.ts';
 import type { Clock } from '../shared/clock.ts';
-import { ProxyError } from '../shared/errors.ts';
+import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import type { PrincipalId } from '../shared/id.ts';
 import type { AskForCredential } from './with-upstream.ts';
 
@@ -22,7 +22,10 @@ export function createAskForCredential({ broker, scopes, clock }: AskForCredenti
   return async (server, principalId, refused, toolName) => {
     const challenge = refused?.error.challenge;
     const missing = refused?.error.missingScopes;
-    if (refused === undefined || missing === undefined) return broker.askSignIn(server, principalId, { challenge });
+    if (refused === undefined || missing === undefined) {
+      const asked = await broker.askSignIn(server, principalId, { challenge });
+      return refused === undefined ? asked : ofRefusedKey(server, asked);
+    }
     if (wasJustAsked(server, refused.credential, missing)) return notGranted(server, missing);
     await remember(server, principalId, toolName, missing);
     return broker.askSignIn(server, principalId, { challenge, scopes: missing });
@@ -46,6 +49,13 @@ export function createAskForCredential({ broker, scopes, clock }: AskForCredenti
     const owner = ownerKey({ kind: 'principal', principalId });
     await scopes.add({ tenantId: server.tenantId, serverId: server.id, owner }, toolName ?? '', missing, clock.now());
   }
+}
+
+/** The person has given a key already, and would wonder why they are asked as if they had not. */
+function ofRefusedKey({ name, credential }: UpstreamServer, asked: ProxyError): ProxyError {
+  if (!(asked instanceof SignInRequiredError) || credential?.kind !== 'secret') return asked;
+  const why = `${name} refused the key that is kept for this person; another one is needed.`;
+  return new SignInRequiredError(asked.server, asked.url, asked.expiresAt, why);
 }
 
 const notGranted = ({ name }: UpstreamServer, missing: readonly string[]): ProxyError =>

@@ -91,6 +91,9 @@ export function createWithUpstream({ broker, pool, askForCredential, onEnd }: Wi
     toolName?: string,
   ): Promise<T> => {
     const ask = async (refused: Refused | undefined): Promise<ProxyError> => {
+      // Of a key that is not taken an admin has to read; a missing scope is between the person and the server.
+      if (refused?.credential.kind === 'static' && refused.error.missingScopes === undefined)
+        onEnd?.failed?.(server, refused.error);
       if (principalId !== undefined) return askForCredential(server, principalId, refused, toolName);
       return adminHasTo(server, refused !== undefined);
     };

@@ -94,8 +94,9 @@ export class SignInRequiredError extends ProxyError {
   /** Epoch milliseconds. */
   readonly expiresAt: number;
 
-  constructor(server: string, url: string, expiresAt: number) {
-    super('sign_in_required', `Sign-in needed for ${server}. Ask the person to open ${url} and then try again.`, {
+  /** @param why a sentence before the question, where more is known than that a sign-in is needed */
+  constructor(server: string, url: string, expiresAt: number, why = `Sign-in needed for ${server}.`) {
+    super('sign_in_required', `${why} Ask the person to open ${url} and then try again.`, {
       data: { server, url, expiresAt: new Date(expiresAt).toISOString() },
     });
     this.name = 'SignInRequiredError';

@@ -30,6 +30,12 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       isError: true,
       structuredContent: { error: 'sign_in_required', url: linkIn(result) },
     });
+    expect(textOf(result)).toMatch(/^notes refused the key that is kept for this person; another one is needed\. Ask/);
+    expect(await tenant.status('notes')).toMatchObject({
+      status: 'ok',
+      lastError: 'The server refused a credential (HTTP status 401).',
+      lastErrorAt: expect.stringMatching(/Z$/),
+    });
     expect(callsWith(upstream, 'key-ada')).toBe(2);
     expect(refusals(upstream) - before).toBe(1);
   });
