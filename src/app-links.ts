@@ -102,7 +102,10 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
         logger,
         client,
         policy,
-        fetchOf: (tenantId) => createDoorFetch(streams.of(tenantId), policy),
+        waysOf: (tenantId) => ({
+          stream: createDoorFetch(streams.of(tenantId), policy),
+          calls: calls.of(tenantId),
+        }),
       }),
       stdio: createStdioDial({
         clock,

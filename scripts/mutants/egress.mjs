@@ -8,6 +8,9 @@ const LINKS = 'src/app-links.ts';
 const TOCTOU = 'test/upstream/egress/toctou.test.ts';
 const CORPUS = 'test/upstream/egress/vectors-connector.test.ts';
 const TABLE = 'test/upstream/egress/address-table.test.ts';
+const OUTBOX = 'src/upstream/sse-outbox.ts';
+const SSE_POST = 'src/upstream/sse-post.ts';
+const SSE_SOCKETS = 'test/upstream/sse-sockets.test.ts';
 const APART = 'test/e2e/sockets-apart.test.ts';
 
 export const EGRESS = [
@@ -222,6 +225,53 @@ export const EGRESS = [
       [LINKS, 'createDoorFetch(streams.of(tenantId)', "createDoorFetch((tenantId, streams.of('all' as TenantId))"],
     ],
     tests: [APART],
+  },
+  {
+    name: 'what is posted over HTTP+SSE takes as many sockets as it likes',
+    edits: [[LINKS, 'calls: calls.of(tenantId)', 'calls: streams.of(tenantId)']],
+    tests: ['test/e2e/sse-sockets.test.ts'],
+  },
+  {
+    name: 'what is posted over HTTP+SSE by all tenants shares sockets',
+    edits: [[LINKS, 'calls: calls.of(tenantId)', "calls: calls.of('all' as TenantId)"]],
+    tests: [APART],
+  },
+  {
+    name: 'a POST outlives the answer to its call',
+    edits: [[OUTBOX, 'if (isAnswered) cancel = this.#clock.after(ANSWERED_MS, end);', 'if (isAnswered) return;']],
+    tests: [SSE_SOCKETS],
+  },
+  {
+    name: 'a POST outlives its cancelled call',
+    edits: [[OUTBOX, 'else end();', '']],
+    tests: [SSE_SOCKETS],
+  },
+  {
+    name: 'a POST that nobody waits for is never given up',
+    edits: [
+      [OUTBOX, 'isAwaited ? undefined : this.#clock.after(UNAWAITED_MS, end)', 'undefined as (() => void) | undefined'],
+    ],
+    tests: [SSE_SOCKETS],
+  },
+  {
+    name: 'a POST outlives its connection',
+    edits: [['src/upstream/sse-link.ts', '    this.#outbox.close();\n', '']],
+    tests: [SSE_SOCKETS],
+  },
+  {
+    name: 'a call that waits loses its POST',
+    edits: [[OUTBOX, 'isAwaited ? undefined : this.#clock', 'this.#clock']],
+    tests: [SSE_SOCKETS],
+  },
+  {
+    name: 'what follows the head of an answer to a POST holds its socket',
+    edits: [[SSE_POST, '    this.#linger = this.#clock.after(LINGER_MS, () => this.#stop?.());\n', '']],
+    tests: [SSE_SOCKETS],
+  },
+  {
+    name: 'a message goes out though its call ended while it waited for a socket',
+    edits: [[SSE_POST, '    if (this.#signal.aborted) abort(this.#signal.reason as Error);\n', '']],
+    tests: [SSE_SOCKETS],
   },
   {
     name: 'a door in use is closed',

@@ -13,8 +13,14 @@ import { MAX_NOTICE_BYTES } from './http-call.ts';
 import { answerServerRequest } from './server-requests.ts';
 import { SharedEar } from './shared-ear.ts';
 
-/** How a message leaves. `done` is called once: with an error when it may not have arrived. */
-export type Send = (text: string, done: (error?: ProxyError) => void) => void;
+/** Says that nobody waits for a message any more, and whether its answer has come. */
+export type Over = (isAnswered: boolean) => void;
+
+/**
+ * How a message leaves. `done` is called once: with an error when it may not have arrived. A transport that has to
+ * know until when a message is waited for gives the way to tell it.
+ */
+export type Send = (text: string, done: (error?: ProxyError) => void, isAwaited: boolean) => Over | undefined;
 
 export interface PeerDeps {
   readonly clock: Clock;
@@ -67,19 +73,22 @@ export class RpcPeer {
     const text = writeRequest(id, request.method, request.params, hop, hearing !== undefined);
     return new Promise((resolve, reject) => {
       const abort = (): void => this.#cancel(id, request);
+      let over: Over | undefined;
       signal.addEventListener('abort', abort, { once: true });
       this.#pending.set(id, {
         request,
         ear: hearing === undefined ? undefined : new SharedEar(hearing),
         settle: (outcome) => {
           signal.removeEventListener('abort', abort);
+          over?.('reply' in outcome);
           if ('reply' in outcome) resolve(outcome.reply);
           else reject(outcome.error);
         },
       });
-      this.#deps.send(text, (error) => {
+      const left = (error?: ProxyError): void => {
         if (error !== undefined) this.#settle(id, { error });
-      });
+      };
+      over = this.#deps.send(text, left, true);
     });
   }
 
@@ -225,7 +234,7 @@ export class RpcPeer {
   }
 
   #tell(message: unknown, done: () => void = () => undefined): void {
-    if (!this.isClosed) this.#deps.send(JSON.stringify(message), done);
+    if (!this.isClosed) this.#deps.send(JSON.stringify(message), done, false);
   }
 }
 

@@ -1,4 +1,4 @@
-// The fetch that the SDK's SSE transport is given. It decides what an HTTP status means, keeps every
+// The fetch that the SDK's SSE transport is given, for its stream. It decides what an HTTP status means, keeps the
 // request on the server's own origin, and takes the messages out of the event stream as bytes: the SDK
 // would parse them, round their numbers and drop what its schemas do not know.
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -13,6 +13,8 @@ import { MAX_BODY_BYTES } from './http-exchange.ts';
 import { Pace, PIECE_BYTES } from './pace.ts';
 
 export interface SseEars {
+  /** Where messages go from now on; on the server's own origin. */
+  endpoint(url: string): void;
   message(message: Buffer): void;
   /** No more messages at hand for now. */
   flush(): void;
@@ -34,15 +36,14 @@ export interface SseDoor {
 /** @param url of the event stream; all requests have to stay on its origin */
 export function createSseFetch(door: SseDoor, url: URL, ears: SseEars): FetchLike {
   return async (target, init) => {
-    const isPost = init?.method === 'POST';
     try {
       requireOrigin(url, target);
       const response = await send(door, target, init);
-      if (!response.ok || (!isPost && !isEventStream(response))) refuse(response, isPost, door.clock.now(), door.echo);
-      return isPost ? response : tapped(response, url, ears, new Pace(door.clock));
+      if (!response.ok || !isEventStream(response)) refuse(response, door.clock.now(), door.echo);
+      return tapped(response, url, ears, new Pace(door.clock));
     } catch (error) {
       // The SDK would report this as text only.
-      if (error instanceof ProxyError && !isPost) ears.ended(error);
+      if (error instanceof ProxyError) ears.ended(error);
       throw error;
     }
   };
@@ -70,12 +71,11 @@ async function send(
   target: string | URL,
   init: RequestInit | undefined,
 ): Promise<Response> {
-  const { method = 'GET', body } = init ?? {};
   let url = String(target);
   for (let followed = 0; ; followed++) {
     const response = await sendOnce(fetch, url, init);
     const { status, headers } = response;
-    const hop = { url, method, hasBody: body !== undefined && body !== null, carriesCredential: true };
+    const hop = { url, method: 'GET', hasBody: false, carriesCredential: true };
     const next = nextHop(hop, { status, location: headers.get('location') ?? undefined }, followed, policy);
     if (next === undefined) return response;
     void response.body?.cancel().catch(() => undefined);
@@ -109,7 +109,7 @@ const isEventStream = ({ headers }: Response): boolean =>
   (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
 
 /** Throws what the status means; a body is not needed for that. */
-function refuse({ status, headers, body }: Response, isPost: boolean, now: number, echo: Echo): never {
+function refuse({ status, headers, body }: Response, now: number, echo: Echo): never {
   void body?.cancel().catch(() => undefined);
   const [contentType, retryAfter] = [headers.get('content-type') ?? '', headers.get('retry-after') ?? undefined];
   const challenge = headers.get('www-authenticate') ?? undefined;
@@ -123,7 +123,7 @@ function refuse({ status, headers, body }: Response, isPost: boolean, now: numbe
     body: NOTHING,
     reader: undefined,
   };
-  replyOf(answer, now, isPost);
+  replyOf(answer, now, false);
   throw new ProxyError('upstream_protocol', `The server answered with HTTP status ${status}.`);
 }
 
@@ -134,7 +134,11 @@ function tapped(response: Response, url: URL, ears: SseEars, pace: Pace): Respon
   const body = new ReadableStream<Uint8Array>({ start: (controller) => void (forward = controller) });
   const reader = new SseReader(MAX_BODY_BYTES, (event) => {
     if (event.type === undefined || event.type === 'message') ears.message(oneLine(event));
-    else if (event.type === 'endpoint') forward.enqueue(endpoint(event, url));
+    else if (event.type === 'endpoint') {
+      const href = endpoint(event, url);
+      ears.endpoint(href);
+      forward.enqueue(Buffer.from(`event: endpoint\ndata: ${href}\n\n`, 'latin1'));
+    }
   });
   void listen(response.body, reader, ears, pace).then((error) => {
     ears.ended(error);
@@ -175,11 +179,11 @@ async function listen(
 const oneLine = ({ data }: SseEvent): Buffer => Buffer.from(data.replaceAll('\n', ' '), 'latin1');
 
 /** As a URL is written, in one line: what the server wrote would be read once more, with all that may hide in it. */
-function endpoint({ data }: SseEvent, url: URL): Uint8Array {
+function endpoint({ data }: SseEvent, url: URL): string {
   const text = Buffer.from(data, 'latin1').toString();
   if (!URL.canParse(text, url.href))
     throw new ProxyError('upstream_protocol', 'The server named an endpoint that is no URL.');
   const { href } = new URL(text, url);
   requireOrigin(url, href);
-  return Buffer.from(`event: endpoint\ndata: ${href}\n\n`, 'latin1');
+  return href;
 }

@@ -1,11 +1,12 @@
 // A connection over the transport of 2024-11-05: one event stream that brings everything, and a POST
-// for each message out. The SDK's transport runs it; what travels on it is ours (see sse-door.ts).
+// for each message out. The SDK's transport runs the stream; what travels on it is ours (see sse-door.ts), and so are
+// the POSTs (see sse-outbox.ts): the SDK knows no way to end one.
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { Dispatcher } from 'undici';
 import type { Dial } from '../connection/connection.ts';
 import type { Clock } from '../shared/clock.ts';
-import { ProxyError } from '../shared/errors.ts';
+import { NotRunError, ProxyError } from '../shared/errors.ts';
 import type { TenantId } from '../shared/id.ts';
 import type { Logger } from '../shared/logger.ts';
 import { waitFor } from '../shared/single-flight.ts';
@@ -19,18 +20,26 @@ import { PeerConnection } from './peer-connection.ts';
 import { type Greeting, greetLegacy } from './peer-greeting.ts';
 import { RpcPeer, type Send } from './rpc-peer.ts';
 import { createSseFetch } from './sse-door.ts';
+import { SseOutbox } from './sse-outbox.ts';
+
+export interface SseWays {
+  /** For the event stream, which keeps its socket as long as the connection lives. */
+  readonly stream: FetchLike;
+  /** For what is posted. */
+  readonly calls: Dispatcher;
+}
 
 export interface SseDialDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly client: Implementation;
   /** The one way out of the process: each tenant's sockets are its own. */
-  readonly fetchOf: (tenantId: TenantId) => FetchLike;
+  readonly waysOf: (tenantId: TenantId) => SseWays;
   readonly policy: EgressPolicy;
 }
 
-interface SseLinkDeps extends Omit<SseDialDeps, 'fetchOf'> {
-  readonly fetch: FetchLike;
+interface SseLinkDeps extends Omit<SseDialDeps, 'waysOf'> {
+  readonly ways: SseWays;
 }
 
 export function createSseDial(deps: SseDialDeps): Dial {
@@ -42,7 +51,7 @@ export function createSseDial(deps: SseDialDeps): Dial {
     const echo = new Echo(knownSecrets(transport, server.credential, credential));
     const logger = deps.logger.child({ tenantId: server.tenantId, server: server.name });
     const link = new SseLink(
-      { ...deps, fetch: deps.fetchOf(server.tenantId), logger },
+      { ...deps, ways: deps.waysOf(server.tenantId), logger },
       new URL(transport.url),
       headers,
       echo,
@@ -56,6 +65,13 @@ export function createSseDial(deps: SseDialDeps): Dial {
     }
   };
 }
+
+const ON_MESSAGES = [
+  ['content-type', 'application/json'],
+  ['accept', '*/*'],
+] as const;
+/** In no coding: what a server packs it could pack to nothing. */
+const PLAIN = [['accept-encoding', 'identity']] as const;
 
 function withHeaders(fetch: FetchLike, own: ReadonlyMap<string, string>): FetchLike {
   return (url, init) => {
@@ -72,13 +88,21 @@ class SseLink {
   readonly peer: RpcPeer;
   // Deprecated as the transport is; servers that speak nothing else are still about.
   readonly #transport: SSEClientTransport;
+  readonly #outbox: SseOutbox;
+  /** Out of sight of whatever prints an object: the credential stands in it. */
+  readonly #headers: ReadonlyMap<string, string>;
+  #endpoint: string | undefined;
+  #version: string | undefined;
   /** Why the stream is over; the transport itself would only know a text. */
   #failure: ProxyError | undefined;
 
   constructor(deps: SseLinkDeps, url: URL, headers: ReadonlyMap<string, string>, echo: Echo) {
-    const { clock, logger, client } = deps;
+    const { clock, logger, client, policy, ways } = deps;
+    this.#headers = headers;
+    this.#outbox = new SseOutbox({ dispatcher: ways.calls, policy, clock, echo });
     this.peer = new RpcPeer({ clock, logger, client, send: this.#send, echo });
     const ears = {
+      endpoint: (url: string) => (this.#endpoint = url),
       message: (message: Buffer) => {
         if (!this.peer.receive(message))
           deps.logger.debug({ bytes: message.length }, 'an event that is no message was skipped');
@@ -88,7 +112,7 @@ class SseLink {
     };
     // The headers go past the SDK, which has no use for them and would keep them in the open.
     this.#transport = new SSEClientTransport(url, {
-      fetch: createSseFetch({ ...deps, fetch: withHeaders(deps.fetch, headers), echo }, url, ears),
+      fetch: createSseFetch({ ...deps, fetch: withHeaders(ways.stream, headers), echo }, url, ears),
     });
   }
 
@@ -108,7 +132,7 @@ class SseLink {
 
   async greet(client: Implementation, signal: AbortSignal): Promise<Greeting> {
     const greeting = await greetLegacy(this.peer, client, signal);
-    this.#transport.setProtocolVersion(greeting.version);
+    this.#version = greeting.version;
     return greeting;
   }
 
@@ -117,6 +141,7 @@ class SseLink {
       this.#failure ??
         new ProxyError('upstream_unavailable', 'The connection to the server was closed; the call may have run.'),
     );
+    this.#outbox.close();
     await this.#transport.close();
   }
 
@@ -126,26 +151,31 @@ class SseLink {
     void this.close();
   }
 
-  readonly #send: Send = (text, done) => {
-    // Its type is not looked at: the transport only turns it back into the text we wrote.
-    this.#transport.send(JSON.parse(text) as JSONRPCMessage).then(
-      () => done(),
-      (error: unknown) => {
-        done(
-          error instanceof ProxyError
-            ? error
-            : new ProxyError('upstream_unavailable', 'The connection to the server broke; the call may have run.', {
-                cause: error,
-              }),
+  readonly #send: Send = (text, done, isAwaited) => {
+    const left = (error?: unknown): void => {
+      if (error === undefined) return done();
+      done(error instanceof ProxyError ? error : internal(error));
+      // This message did not run; of those before it nobody knows.
+      if (error instanceof SessionLostError)
+        this.#onEnded(
+          new ProxyError('upstream_unavailable', 'The server has forgotten the session; the call may have run.', {
+            cause: error,
+          }),
         );
-        // This message did not run; of those before it nobody knows.
-        if (error instanceof SessionLostError)
-          this.#onEnded(
-            new ProxyError('upstream_unavailable', 'The server has forgotten the session; the call may have run.', {
-              cause: error,
-            }),
-          );
-      },
-    );
+    };
+    // A server may ask before it has said where answers go.
+    if (this.#endpoint === undefined) {
+      done(new NotRunError('The server has not said yet where messages go.'));
+      return undefined;
+    }
+    return this.#outbox.send({ url: this.#endpoint, headers: this.#messageHeaders(), body: text }, left, isAwaited);
   };
+
+  #messageHeaders(): readonly string[] {
+    const headers = new Map([...ON_MESSAGES, ...this.#headers, ...PLAIN]);
+    if (this.#version !== undefined) headers.set('mcp-protocol-version', this.#version);
+    return [...headers].flat();
+  }
 }
+
+const internal = (cause: unknown): ProxyError => new ProxyError('internal', 'A message could not be sent.', { cause });

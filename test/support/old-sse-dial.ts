@@ -15,6 +15,9 @@ export function anSseServer(url: string, headers: Record<string, string> = {}, s
   return aServer({ kind: 'sse', url, headers: secrets }, spec);
 }
 
+/** For what is posted, to one server. */
+export const SOCKETS = 8;
+
 export class OldSseBench {
   readonly #closers: (() => Promise<void>)[] = [];
 
@@ -29,14 +32,15 @@ export class OldSseBench {
   }
 
   dial(clock: Clock = systemClock): Dial {
-    const dispatcher = openTestDoor({ clock: systemClock, socketsPerOrigin: null });
-    this.later(() => dispatcher.destroy());
+    const streams = openTestDoor({ clock: systemClock, socketsPerOrigin: null });
+    const calls = openTestDoor({ clock: systemClock, socketsPerOrigin: SOCKETS });
+    this.later(async () => void (await Promise.all([streams.destroy(), calls.destroy()])));
     return createSseDial({
       clock,
       logger: aLog('silent').logger,
       client,
       policy: loopbackPolicy,
-      fetchOf: () => createDoorFetch(dispatcher, loopbackPolicy),
+      waysOf: () => ({ stream: createDoorFetch(streams, loopbackPolicy), calls }),
     });
   }
 

@@ -36,6 +36,8 @@ export interface OldServer {
   readonly requests: IncomingMessage[];
   readonly messages: OldMessage[];
   readonly openStreams: () => number;
+  /** On every open stream. */
+  readonly event: (message: string) => void;
   close(): Promise<void>;
 }
 
@@ -91,6 +93,7 @@ export async function anOldSseServer(options: OldOptions = {}): Promise<OldServe
     requests,
     messages,
     openStreams: () => streams.size,
+    event: (message) => session.event(message),
     close: () => {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));

@@ -7,6 +7,8 @@ export interface SocketWatch {
   readonly url: string;
   /** For each socket that carried a key: all that came over it. */
   readonly keysBySocket: readonly ReadonlySet<string>[];
+  /** Sockets to it that are open now. */
+  readonly open: number;
   close(): Promise<void>;
 }
 
@@ -30,6 +32,9 @@ export async function watchSockets(targetUrl: string): Promise<SocketWatch> {
     url: new URL(pathname, listener.url).href,
     get keysBySocket() {
       return [...keys.values()];
+    },
+    get open() {
+      return listener.sockets.open;
     },
     close: () => listener.close(),
   };
