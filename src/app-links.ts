@@ -4,6 +4,7 @@ import type { AppOptions } from './app-options.ts';
 import type { AddressRule } from './catalog/address-rule.ts';
 import type { Dial } from './connection/connection.ts';
 import type { LimitsOf } from './limits/limits-of.ts';
+import type { ChangeFeed } from './shared/changes.ts';
 import type { TenantId } from './shared/id.ts';
 import type { Lifecycle } from './shared/lifecycle.ts';
 import { createDial } from './upstream/dial.ts';
@@ -42,6 +43,7 @@ export interface LinksOptions
     'clock' | 'logger' | 'parentEnv' | 'version' | 'egress' | 'http' | 'network' | 'dataDir' | 'commandUser'
   > {
   readonly limitsOf: LimitsOf;
+  readonly changes: ChangeFeed;
   readonly publicUrl: () => string;
   /** That this process listens on; undefined until it does. */
   readonly ownPort: () => number | undefined;
@@ -69,6 +71,12 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   };
   const doorsFor = (what: string, doors: TenantDoors): TenantDoors => {
     life.onClose(what, () => doors.close());
+    // A tenant that was deleted may be made anew under the same id. What comes between the two goes by their first
+    // notice, or by the second at the latest.
+    const stop = options.changes.subscribe((change) => {
+      if (change.kind === 'tenants') doors.setAside(change.tenantId);
+    });
+    life.onClose(`${what}, set aside`, stop);
     return doors;
   };
   const limited = { ...rules, socketsPerOrigin: SOCKETS_PER_ORIGIN };

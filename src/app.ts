@@ -88,7 +88,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const fair = createFairness(options, tenants, changes, life);
     const { clients, counted, limitsOf, shares, sockets, strangers } = fair;
-    const links = createLinks({ ...options, publicUrl: publicUrlNow, ownPort: () => ownPort, limitsOf }, life);
+    const links = createLinks({ ...options, publicUrl: publicUrlNow, ownPort: () => ownPort, limitsOf, changes }, life);
     const { dial, fetchJson, addressRule } = links;
     // Who is asking, what is there, with whose key, over which wire
     const authenticator = createAuthenticator({

@@ -209,7 +209,7 @@ export const EGRESS = [
   },
   {
     name: 'all tenants share sockets',
-    edits: [[DOORS, 'this.#doors.get(tenantId) ??', 'this.#doors.values().next().value ??']],
+    edits: [[DOORS, 'this.#lanes.get(tenantId)?.deref()', 'this.#lanes.values().next().value?.deref()']],
     tests: [APART],
   },
   {
@@ -220,9 +220,55 @@ export const EGRESS = [
     tests: [APART],
   },
   {
+    name: 'streams of all tenants share sockets',
+    edits: [[LINKS, 'streams: streams.of(tenantId)', "streams: streams.of('all' as TenantId)"]],
+    tests: [APART],
+  },
+  {
+    name: 'redirects elsewhere of all tenants share sockets',
+    edits: [[LINKS, 'elsewhere: elsewhere.of(tenantId)', "elsewhere: elsewhere.of('all' as TenantId)"]],
+    tests: [APART],
+  },
+  {
+    name: 'proofs of people at identity providers share sockets',
+    edits: [
+      [
+        'src/app-credentials.ts',
+        'createPersonSignIn(oauth)',
+        "createPersonSignIn({ ...oauth, fetchOf: () => oauth.fetchOf('all' as Parameters<typeof oauth.fetchOf>[0]) })",
+      ],
+    ],
+    tests: [APART],
+  },
+  {
+    name: 'a tenant made anew finds the sockets of the deleted one',
+    edits: [[LINKS, "if (change.kind === 'tenants') doors.setAside(change.tenantId);", '']],
+    tests: [APART],
+  },
+  {
+    name: 'a node is not told of the tenant it made anew',
+    edits: [
+      [
+        'src/identity/announced.ts',
+        "if (created !== undefined) announce({ kind: 'tenants', tenantId: created.id });",
+        'if (created !== undefined) void announce;',
+      ],
+    ],
+    tests: ['test/identity/announced.test.ts'],
+  },
+  {
+    name: 'the way out that a deleted tenant still has leads to the door of the new one',
+    edits: [[DOORS, '    this.#lanes.delete(tenantId);\n  }', '    this.#lanes.get(tenantId)?.deref()?.shut();\n  }']],
+    tests: ['test/upstream/egress/tenant-doors.test.ts'],
+  },
+  {
     name: 'HTTP+SSE of all tenants shares sockets',
     edits: [
-      [LINKS, 'createDoorFetch(streams.of(tenantId)', "createDoorFetch((tenantId, streams.of('all' as TenantId))"],
+      [
+        LINKS,
+        'stream: createDoorFetch(streams.of(tenantId)',
+        "stream: createDoorFetch((tenantId, streams.of('all' as TenantId))",
+      ],
     ],
     tests: [APART],
   },
@@ -275,12 +321,12 @@ export const EGRESS = [
   },
   {
     name: 'a door in use is closed',
-    edits: [[DOORS, '      if (!door.isEmpty) continue;\n', '']],
+    edits: [[DOORS, '      if (lane.door?.isEmpty !== true) continue;\n', '']],
     tests: ['test/upstream/egress/tenant-doors.test.ts'],
   },
   {
     name: 'doors of tenants are never closed',
-    edits: [[DOORS, '      if (!door.isEmpty) continue;\n', '      continue;\n']],
+    edits: [[DOORS, '      if (lane.door?.isEmpty !== true) continue;\n', '      continue;\n']],
     tests: ['test/upstream/egress/tenant-doors.test.ts'],
   },
   {

@@ -41,7 +41,11 @@ export function announcedTenants(tenants: TenantStore, announce: Announce): Tena
   return {
     list: (after, limit) => tenants.list(after, limit),
     find: (id) => tenants.find(id),
-    create: (tenant) => tenants.create(tenant),
+    async create(tenant) {
+      const created = await tenants.create(tenant);
+      if (created !== undefined) announce({ kind: 'tenants', tenantId: created.id });
+      return created;
+    },
     async update(id, change) {
       const updated = await tenants.update(id, change);
       announce({ kind: 'tenants', tenantId: id });

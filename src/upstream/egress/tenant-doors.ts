@@ -10,7 +10,10 @@ const SWEEP_MS = 60_000;
 
 export class TenantDoors {
   readonly #open: () => Door;
-  readonly #doors = new Map<TenantId, Door>();
+  /** Lanes in use stay by whoever uses them; what nobody uses any more is not kept for the sake of its tenant. */
+  readonly #lanes = new Map<TenantId, WeakRef<Lane>>();
+  /** Those with a door, also where they were set aside. */
+  readonly #withDoor = new Set<Lane>();
   readonly #stopSweep: Cancel;
   #isClosed = false;
 
@@ -19,50 +22,76 @@ export class TenantDoors {
     this.#stopSweep = clock.every(SWEEP_MS, () => this.#sweep());
   }
 
-  /** May be kept: it goes through whichever door the tenant has at that moment, and opens one where there is none. */
+  /** May be kept: it opens the tenant's door again where it was closed meanwhile. */
   of(tenantId: TenantId): Dispatcher {
-    return new WayOut(() => this.#doors.get(tenantId) ?? this.#opened(tenantId));
+    const known = this.#lanes.get(tenantId)?.deref();
+    if (known !== undefined) return known;
+    const lane = new Lane((opening) => this.#opened(opening));
+    this.#lanes.set(tenantId, new WeakRef(lane));
+    return lane;
   }
 
-  /** Tenants whose door is open. */
+  /**
+   * The tenant may be another one under the same id: whoever asks for a way out from now on gets another door, and
+   * whoever has one already stays with the old, also with what is said last. That is closed when its sockets have gone.
+   */
+  setAside(tenantId: TenantId): void {
+    this.#lanes.delete(tenantId);
+  }
+
+  /** Doors that are open, those that were set aside included. */
   get size(): number {
-    return this.#doors.size;
+    return this.#withDoor.size;
   }
 
   /** Ends everything under way. Nothing goes out any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopSweep();
-    await Promise.all([...this.#doors.values()].map((door) => door.destroy()));
+    await Promise.all([...this.#withDoor].map(({ door }) => door?.destroy()));
   }
 
-  #opened(tenantId: TenantId): Door {
+  #opened(lane: Lane): Door {
     const door = this.#open();
     // Then requests are refused as by any closed door, and no socket is opened that nobody would close.
     if (this.#isClosed) void door.destroy();
-    else this.#doors.set(tenantId, door);
+    else this.#withDoor.add(lane);
     return door;
   }
 
   #sweep(): void {
-    for (const [tenantId, door] of this.#doors) {
-      if (!door.isEmpty) continue;
-      this.#doors.delete(tenantId);
-      void door.destroy();
+    for (const lane of this.#withDoor) {
+      if (lane.door?.isEmpty !== true) continue;
+      this.#withDoor.delete(lane);
+      lane.shut();
     }
+    for (const [tenantId, lane] of this.#lanes) if (lane.deref() === undefined) this.#lanes.delete(tenantId);
   }
 }
 
-class WayOut extends Dispatcher {
-  readonly #door: () => Door;
+/** One tenant's way out, with or without a door at the moment. */
+class Lane extends Dispatcher {
+  readonly #opened: (lane: Lane) => Door;
+  #door: Door | undefined;
 
-  constructor(door: () => Door) {
+  constructor(opened: (lane: Lane) => Door) {
     super();
-    this.#door = door;
+    this.#opened = opened;
+  }
+
+  get door(): Door | undefined {
+    return this.#door;
   }
 
   /** Throws EgressDeniedError. */
   override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#door().dispatch(request, handler);
+    this.#door ??= this.#opened(this);
+    return this.#door.dispatch(request, handler);
+  }
+
+  /** The next request opens another. */
+  shut(): void {
+    void this.#door?.destroy();
+    this.#door = undefined;
   }
 }

@@ -2,6 +2,7 @@
 // resource, refresh tokens that are rotated with reuse detection, registration, and pages for a person.
 import { generateKeyPairSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose';
 import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider';
 import { listen } from '../upstreams/listener.ts';
@@ -17,6 +18,8 @@ export interface OidcOptions {
   readonly scopes?: readonly string[];
   /** Default: to whoever may use them. `offline_access`: only who asks for that scope (and for consent) gets one. */
   readonly refreshTokens?: 'always' | 'offline_access';
+  /** Told each request before it is answered. */
+  readonly onRequest?: (req: IncomingMessage) => void;
 }
 
 export interface OidcAs extends TokenSource {
@@ -98,7 +101,10 @@ export async function startOidcAs(options: OidcOptions = {}): Promise<OidcAs> {
   const keySet = createLocalJWKSet({ keys: [published] });
   const events = new Map<string, number>();
   let answer: Parameters<typeof listen>[0] = (_, res) => res.destroy();
-  const listener = await listen((req, res) => answer(req, res));
+  const listener = await listen((req, res) => {
+    options.onRequest?.(req);
+    answer(req, res);
+  });
   const issuer = new URL(listener.url).origin;
   const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid: 'test', alg: 'RS256', use: 'sig' }] };
   const provider = new Provider(issuer, configurationOf(options, storage, jwks));

@@ -1,24 +1,26 @@
 // A front before a server that remembers whose key came over which of its sockets.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen } from './listener.ts';
+import { SocketKeys } from './socket-keys.ts';
 
-export interface SocketWatch {
+export interface SocketWatch extends Pick<SocketKeys, 'keysBySocket'> {
   /** As the server's own, at another port. */
   readonly url: string;
-  /** For each socket that carried a key: all that came over it. */
-  readonly keysBySocket: readonly ReadonlySet<string>[];
   /** Sockets to it that are open now. */
   readonly open: number;
   close(): Promise<void>;
 }
 
-export async function watchSockets(targetUrl: string): Promise<SocketWatch> {
-  const keys = new Map<number, Set<string>>();
+/** @param answers gives true for what it has answered itself */
+export async function watchSockets(
+  targetUrl: string,
+  answers: (req: IncomingMessage, res: ServerResponse) => boolean = () => false,
+): Promise<SocketWatch> {
+  const keys = new SocketKeys();
   const { origin, pathname } = new URL(targetUrl);
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
-    const { authorization } = req.headers;
-    const socket = listener.socketNumber(req.socket);
-    if (authorization !== undefined) keys.set(socket, (keys.get(socket) ?? new Set()).add(authorization));
+    keys.note(req.socket, req.headers.authorization);
+    if (answers(req, res)) return;
     const onward = http.request(`${origin}${req.url ?? ''}`, { method: req.method, headers: req.headers }, (answer) => {
       res.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(res);
@@ -31,7 +33,7 @@ export async function watchSockets(targetUrl: string): Promise<SocketWatch> {
   return {
     url: new URL(pathname, listener.url).href,
     get keysBySocket() {
-      return [...keys.values()];
+      return keys.keysBySocket;
     },
     get open() {
       return listener.sockets.open;

@@ -53,13 +53,15 @@ const hangUp = (): void => {
 };
 
 /** Lets time pass until every door is closed: the client hears a little later than the server says so. */
-async function untilAllClosed(): Promise<void> {
-  for (let turn = 0; turn < 1_000 && doors.size > 0; turn++) {
+async function untilOpen(count: number): Promise<void> {
+  for (let turn = 0; turn < 1_000 && doors.size > count; turn++) {
     await setImmediate();
     clock.advance(LONG_MS);
   }
-  expect(doors.size).toBe(0);
+  expect(doors.size).toBe(count);
 }
+
+const untilAllClosed = (): Promise<void> => untilOpen(0);
 
 describe('the doors of tenants', () => {
   it('open at the first request, one for each tenant', async () => {
@@ -105,6 +107,45 @@ describe('the doors of tenants', () => {
     hangUp();
     for (let nth = 0; nth < 50; nth++) await ask(doors.of(`tenant-${nth}` as TenantId));
     await untilAllClosed();
+  });
+
+  it('that were set aside serve nobody who comes later, finish what is under way and are closed with their sockets', async () => {
+    const [before, other] = [doors.of(ACME), doors.of(UMBRELLA)];
+    let answer: ServerResponse | undefined;
+    await ask(other);
+    handle = (_req, res) => (answer = res);
+    const underWay = ask(before);
+    await seen.until(() => answer !== undefined, 'the request');
+    doors.setAside(ACME);
+    handle = (_req, res) => void res.end('new');
+    expect(String((await ask(doors.of(ACME))).body)).toBe('new');
+    expect([doors.size, server.sockets.accepted]).toEqual([3, 3]);
+    clock.advance(LONG_MS);
+    answer?.end('old');
+    expect(String((await underWay).body)).toBe('old');
+    // Its socket is free now: nobody else gets it, but for the one who had it.
+    for (const one of [doors.of(ACME), doors.of(UMBRELLA), before]) await ask(one);
+    expect([doors.size, server.sockets.accepted]).toEqual([3, 3]);
+    hangUp();
+    await ask(before);
+    await untilOpen(2);
+  });
+
+  it('that were set aside open no door of the new ones for what is said last', async () => {
+    const before = doors.of(ACME);
+    await ask(before);
+    doors.setAside(ACME);
+    hangUp();
+    await ask(before);
+    await untilAllClosed();
+    handle = (_req, res) => void res.end('bye');
+    await ask(before);
+    await ask(doors.of(ACME));
+    expect([doors.size, server.sockets.accepted]).toEqual([2, 3]);
+    doors.setAside(ACME);
+    doors.setAside(UMBRELLA);
+    await doors.close();
+    await expect(ask(before)).rejects.toMatchObject({ code: 'upstream_unavailable' });
   });
 
   it('of a tenant whose requests are all refused are closed too', async () => {
