@@ -34,6 +34,7 @@ export interface PeerDeps {
 interface Pending {
   readonly request: UpstreamRequest;
   readonly ear: SharedEar | undefined;
+  over: Over | undefined;
   readonly settle: (outcome: { reply: Reply } | { error: unknown }) => void;
 }
 
@@ -73,22 +74,22 @@ export class RpcPeer {
     const text = writeRequest(id, request.method, request.params, hop, hearing !== undefined);
     return new Promise((resolve, reject) => {
       const abort = (): void => this.#cancel(id, request);
-      let over: Over | undefined;
       signal.addEventListener('abort', abort, { once: true });
-      this.#pending.set(id, {
+      const pending: Pending = {
         request,
+        over: undefined,
         ear: hearing === undefined ? undefined : new SharedEar(hearing),
         settle: (outcome) => {
           signal.removeEventListener('abort', abort);
-          over?.('reply' in outcome);
           if ('reply' in outcome) resolve(outcome.reply);
           else reject(outcome.error);
         },
-      });
+      };
+      this.#pending.set(id, pending);
       const left = (error?: ProxyError): void => {
         if (error !== undefined) this.#settle(id, { error });
       };
-      over = this.#deps.send(text, left, true);
+      pending.over = this.#deps.send(text, left, true);
     });
   }
 
@@ -162,6 +163,7 @@ export class RpcPeer {
     ear?.finish();
     if (ear !== undefined && ear.dropped > 0)
       this.#deps.logger.debug({ dropped: ear.dropped }, 'messages for an agent that reads slowly were dropped');
+    pending.over?.('reply' in outcome);
     pending.settle(outcome);
     return true;
   }

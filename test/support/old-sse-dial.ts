@@ -34,7 +34,9 @@ export class OldSseBench {
   dial(clock: Clock = systemClock): Dial {
     const streams = openTestDoor({ clock: systemClock, socketsPerOrigin: null });
     const calls = openTestDoor({ clock: systemClock, socketsPerOrigin: SOCKETS });
-    this.later(async () => void (await Promise.all([streams.destroy(), calls.destroy()])));
+    this.later(async () => {
+      await Promise.all([streams.destroy(), calls.destroy()]);
+    });
     return createSseDial({
       clock,
       logger: aLog('silent').logger,

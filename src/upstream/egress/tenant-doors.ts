@@ -48,7 +48,7 @@ export class TenantDoors {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopSweep();
-    await Promise.all([...this.#withDoor].map(({ door }) => door?.destroy()));
+    await Promise.all([...this.#withDoor].map(async ({ door }) => door?.destroy()));
   }
 
   #opened(lane: Lane): Door {
