@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
 import type { DialTarget } from '../../src/upstream/egress/dial.ts';
 import { createNetDial } from '../../src/upstream/egress/dial.ts';
+import { eventually } from '../store/eventually.ts';
 import { textOf } from '../support/agents/agent.ts';
 import { anOldSseServer, type OldMessage, type OldSession } from '../support/old-sse-server.ts';
 import { ERAS, type TenantSide, useScene, withKeys, without } from '../support/scene.ts';
@@ -61,6 +62,9 @@ function withClientCredentials(issuer: string, resource: string, watched: string
   return { url: resource, credential: { kind: 'client_credentials', oauth } };
 }
 
+/** What nobody but the proxy asks an identity provider. */
+const OF_THE_PROXY = /^\/(?:\.well-known|token|jwks)\b/;
+
 const BEARERS = ['Bearer key-ada', 'Bearer key-bob'];
 
 describe('two tenants share no socket', () => {
@@ -75,6 +79,24 @@ describe('two tenants share no socket', () => {
     const watch = await scene.keep(watchSockets(old.url));
     await callInTurn(await twoWithKeys(watch.url, { type: 'sse' }), 'same__hello');
     expectApart(watch, BEARERS);
+  });
+
+  it('to a server of the old transport whose streams end, and leave their sockets', async () => {
+    const streams = new SocketKeys();
+    const old = await scene.keep(anOldSseServer({ onMessage: helloOf }));
+    const watch = await scene.keep(
+      watchSockets(old.url, ({ method, socket, headers }) => {
+        if (method === 'GET') streams.note(socket, headers.authorization);
+        return false;
+      }),
+    );
+    for (const tenant of await twoWithKeys(watch.url, { type: 'sse' })) {
+      const agent = await tenant.raw('rawLegacy', 'ada');
+      expect((await agent.callTool('same__hello'))['isError']).not.toBe(true);
+      old.endStreams();
+      await eventually('the streams to end', () => old.openStreams() === 0);
+    }
+    expectApart(streams, BEARERS);
   });
 
   it('to a sign-in server, where the secrets of their clients go', async () => {
@@ -115,12 +137,17 @@ describe('two tenants share no socket', () => {
 
   it('to an identity provider that proves their people', async () => {
     const sockets = new SocketKeys();
+    let whose = '';
     const idp = await scene.keep(
-      startOidcAs({ onRequest: ({ socket, headers }) => sockets.note(socket, headers.authorization) }),
+      startOidcAs({
+        // The other pages are for browsers.
+        onRequest: ({ socket, url = '' }) => sockets.note(socket, OF_THE_PROXY.test(url) ? whose : undefined),
+      }),
     );
     const upstream = await scene.keyed('modern');
-    const keys: string[] = [];
-    for (const clientId of ['us-here', 'us-there']) {
+    const clients = ['us-here', 'us-there'];
+    for (const clientId of clients) {
+      whose = clientId;
       const tenant = await scene.tenant({ notes: withKeys(upstream) });
       const redirectUri = `${scene.app.url}/connect/callback/${tenant.id}`;
       await idp.addClient({ client_id: clientId, client_secret: 'hush-hush-hush', redirect_uris: [redirectUri] });
@@ -133,9 +160,8 @@ describe('two tenants share no socket', () => {
         await browser.submit({ name: 'ada' }, asksWhether ? { button: 'yes' } : {});
       }
       expect(browser.page.text).toContain('You are signed in as <bdi>ada</bdi>');
-      keys.push(`Basic ${Buffer.from(`${clientId}:hush-hush-hush`).toString('base64')}`);
     }
-    expectApart(sockets, keys);
+    expectApart(sockets, clients);
   });
 });
 
