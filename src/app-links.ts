@@ -71,8 +71,8 @@ export function createLinks(options: LinksOptions, life: Lifecycle): Links {
   };
   const doorsFor = (what: string, doors: TenantDoors): TenantDoors => {
     life.onClose(what, () => doors.close());
-    // A tenant that was deleted may be made anew under the same id. What comes between the two goes by their first
-    // notice, or by the second at the latest.
+    // A tenant that was deleted may be made anew under the same id, and both are told: what was opened in between is
+    // set aside by the second.
     const stop = options.changes.subscribe((change) => {
       if (change.kind === 'tenants') doors.setAside(change.tenantId);
     });
