@@ -31,6 +31,23 @@ it.each<[string, string, readonly unknown[]]>([
   expect(takeStrays()).toHaveLength(1);
 });
 
+it.each(['undici/lib/x.js', 'jose/dist/x.js', 'openid-client/build/x.js', 'oauth4webapi/build/x.js'])(
+  'a fetch, a request and a socket of %s in a turn of its own are',
+  async (file) => {
+    const filename = new URL(`../../node_modules/${file}`, import.meta.url).pathname;
+    // Started by a timer, so that no frame of whoever started it is left, and none of this test.
+    const code = `((http, net, port, done) => setTimeout(() => {
+      const dials = [() => fetch("http://127.0.0.1:" + port), () => http.request({ port }), () => net.connect(port, "127.0.0.1")];
+      done(dials.map((dial) => { try { dial(); return "let through"; } catch (error) { return error.message; } }));
+    }, 1))`;
+    const start = runInThisContext(code, { filename }) as (...args: readonly unknown[]) => unknown;
+    const said = await new Promise<readonly string[]>((resolve) => void start(http, net, port, resolve));
+    const caught = expect.stringMatching(/past the one way out/);
+    expect(said).toEqual([caught, caught, caught]);
+    expect(takeStrays()).toHaveLength(3);
+  },
+);
+
 it.each(['upstream/egress/dial.ts', 'store/database.ts'])('a socket from %s is not', (file) => {
   const socket = planted(file, '(net, port) => net.connect(port, "127.0.0.1")')(net, port) as net.Socket;
   socket.on('error', () => undefined).destroy();

@@ -2,7 +2,12 @@
 import type { CryptoKey } from 'jose';
 import * as oauth from 'openid-client';
 
-const plain = { execute: [oauth.allowInsecureRequests] };
+const plain = {
+  execute: [oauth.allowInsecureRequests],
+  // From here, so that the wire under the tests sees that it is a test that asks.
+  [oauth.customFetch]: (...[url, options]: Parameters<oauth.CustomFetch>): Promise<Response> =>
+    fetch(url, options as RequestInit),
+};
 
 interface ClientWishes {
   readonly algorithm?: 'oauth2' | 'oidc';
