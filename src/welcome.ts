@@ -13,7 +13,7 @@ export interface Welcome {
 /** Where one listens on all addresses, no request can go. */
 const EVERYWHERE = /^(http:\/\/)(?:0\.0\.0\.0|\[::\])(?=[:/]|$)/;
 const OTHER_NAMES =
-  'Others reach it by no other name yet: set KEYBEARER_PUBLIC_URL to the address they use, which sign-in links have too, or name more hosts in KEYBEARER_ALLOWED_HOSTS.\n';
+  'It listens on all addresses. Others reach it by that of KEYBEARER_PUBLIC_URL, which sign-in links begin with too, or by a host of KEYBEARER_ALLOWED_HOSTS.\n';
 
 export function welcomeText({ publicUrl: configured, adminKeyFile, adminKey, agentKey }: Welcome): string {
   const publicUrl = configured.replace(EVERYWHERE, '$1127.0.0.1');
