@@ -262,6 +262,17 @@ export const EGRESS = [
     tests: ['test/upstream/egress/tenant-doors.test.ts'],
   },
   {
+    name: 'streams of HTTP+SSE of all tenants share sockets',
+    edits: [
+      [
+        LINKS,
+        'stream: createDoorFetch(streams.of(tenantId)',
+        "stream: createDoorFetch((tenantId, streams.of('all' as TenantId))",
+      ],
+    ],
+    tests: [APART],
+  },
+  {
     name: 'what is posted over HTTP+SSE takes as many sockets as it likes',
     edits: [[LINKS, 'calls: calls.of(tenantId)', 'calls: streams.of(tenantId)']],
     tests: ['test/e2e/sse-sockets.test.ts'],

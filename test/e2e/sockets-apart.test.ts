@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/clock.ts';
 import type { DialTarget } from '../../src/upstream/egress/dial.ts';
 import { createNetDial } from '../../src/upstream/egress/dial.ts';
+import { eventually } from '../store/eventually.ts';
 import { textOf } from '../support/agents/agent.ts';
 import { anOldSseServer, type OldMessage, type OldSession } from '../support/old-sse-server.ts';
 import { ERAS, type TenantSide, useScene, withKeys, without } from '../support/scene.ts';
@@ -78,6 +79,27 @@ describe('two tenants share no socket', () => {
     const watch = await scene.keep(watchSockets(old.url));
     await callInTurn(await twoWithKeys(watch.url, { type: 'sse' }), 'same__hello');
     expectApart(watch, BEARERS);
+  });
+
+  it('to a server of the old transport whose streams end, and leave their sockets', async () => {
+    const streams = new SocketKeys();
+    const old = await scene.keep(anOldSseServer({ onMessage: helloOf }));
+    const watch = await scene.keep(
+      watchSockets(old.url, ({ method, socket, headers }) => {
+        if (method === 'GET') streams.note(socket, headers.authorization);
+        return false;
+      }),
+    );
+    // The second has no stream yet while the first has one: else each would find its own socket again.
+    for (const key of ['key-ada', 'key-bob']) {
+      const tenant = await scene.tenant({ same: withKeys(watch, { type: 'sse' }) });
+      await tenant.setSecret('same', 'ada', key);
+      const agent = await tenant.raw('rawLegacy', 'ada');
+      expect((await agent.callTool('same__hello'))['isError']).not.toBe(true);
+      old.endStreams();
+      await eventually('the streams to end', () => old.openStreams() === 0);
+    }
+    expectApart(streams, BEARERS);
   });
 
   it('to a sign-in server, where the secrets of their clients go', async () => {

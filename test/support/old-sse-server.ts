@@ -36,6 +36,8 @@ export interface OldServer {
   readonly requests: IncomingMessage[];
   readonly messages: OldMessage[];
   readonly openStreams: () => number;
+  /** Ends every stream as an answer ends whose socket may be used again. */
+  readonly endStreams: () => void;
   /** On every open stream. */
   readonly event: (message: string) => void;
   close(): Promise<void>;
@@ -93,6 +95,9 @@ export async function anOldSseServer(options: OldOptions = {}): Promise<OldServe
     requests,
     messages,
     openStreams: () => streams.size,
+    endStreams: () => {
+      for (const stream of streams) stream.end();
+    },
     event: (message) => session.event(message),
     close: () => {
       server.closeAllConnections();
