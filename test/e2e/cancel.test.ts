@@ -60,6 +60,8 @@ describe.each(PAIRINGS)('a call of $agent to a $upstream server', ({ agent: kind
     const leave = new AbortController();
     const left = ada.callTool('s__slow', { ms: 3_000 }, { signal: leave.signal });
     left.catch(() => {});
+    // One after the other: both begin a connection at first, and who comes second may wait longer than bob's call takes.
+    await upstream.until(() => upstream.executed.get('slow') === 1);
     const kept = bob.callTool('s__slow', { ms: 300 });
     await upstream.until(() => upstream.executed.get('slow') === 2);
     leave.abort();
