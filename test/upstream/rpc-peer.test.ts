@@ -9,7 +9,10 @@ it('closes when a message breaks what reads it, and throws nothing at whoever br
   const log = aLog('error');
   const { logger } = log;
   const echo = new Echo([]);
-  const peer = new RpcPeer({ clock: new FakeClock(), logger, client, echo, send: (_text, done) => void done() });
+  const send = (_text: string, done: () => void): undefined => {
+    done();
+  };
+  const peer = new RpcPeer({ clock: new FakeClock(), logger, client, echo, send });
   const waiting = peer.request('modern', {
     method: 'tools/list',
     params: {},

@@ -42,25 +42,33 @@ export function checkTarget({ protocol, hostname, port: portText }: Target, poli
   const isTls = protocol === 'https:';
   const host = bareHost(hostname);
   const port = portText === '' ? (isTls ? 443 : 80) : Number(portText);
-  const isNamed = policy.namesHost(host, port);
   const address = parseAddress(host);
+  const isNamed = policy.namesHost(host, port);
   const inRange = address !== undefined && policy.namesAddress(address, port);
-  const isHere =
-    address === undefined ? host === 'localhost' : policy.isLoopback(address) || policy.isUnspecified(address);
-  // Whatever was allowed: a call to ourselves would go round for ever.
-  if (isHere && port === policy.ownPort()) throw denied('own_host');
-  if (!isNamed && !inRange) {
-    // Beside us on this machine are others, on ports of their own.
-    if (!isHere && policy.selfHosts().includes(host)) throw denied('own_host');
-    if (address === undefined) checkName(host);
-    else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));
-  }
+  checkHost({ host, port, address, isAllowed: isNamed || inRange }, policy);
   const isOrdinary = isTls && policy.ports.has(port);
   // A name may still resolve into one of the operator's ranges, where other ports and `http:` are allowed.
   const mayProve = address === undefined && policy.hasRanges;
   if (!isOrdinary && !isNamed && !inRange && !mayProve) throw denied(isTls ? 'port' : 'scheme');
   if (!isTls && !policy.allowHttp) throw denied('scheme');
   return { host, port, isTls, address, isNamed, needsRange: !isOrdinary && !isNamed && !inRange };
+}
+
+interface Place extends Pick<CheckedTarget, 'host' | 'port' | 'address'> {
+  /** By an exception of the operator. */
+  readonly isAllowed: boolean;
+}
+
+function checkHost({ host, port, address, isAllowed }: Place, policy: EgressPolicy): void {
+  const isHere =
+    address === undefined ? host === 'localhost' : policy.isLoopback(address) || policy.isUnspecified(address);
+  // Whatever was allowed: a call to ourselves would go round for ever.
+  if (isHere && port === policy.ownPort()) throw denied('own_host');
+  if (isAllowed) return;
+  // Beside us on this machine are others, on ports of their own.
+  if (!isHere && policy.selfHosts().includes(host)) throw denied('own_host');
+  if (address === undefined) checkName(host);
+  else if (policy.refusalOf(address) !== undefined) throw denied('private_address', policy.refusalOf(address));
 }
 
 function checkName(host: string): void {
