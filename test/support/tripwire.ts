@@ -43,6 +43,9 @@ function guarded<F extends (...args: never[]) => unknown>(what: string, original
   } as F;
 }
 
+// Node's fetch goes over whichever undici was loaded first. Its own, or what tests fetch would look like the package's.
+new Headers();
+
 net.Socket.prototype.connect = guarded('a socket', net.Socket.prototype.connect);
 dns.lookup = guarded('a look-up', dns.lookup as never);
 dns.promises.lookup = guarded('a look-up', dns.promises.lookup as never);
