@@ -13,8 +13,11 @@ const REFUSALS = new Set([400, 401, 403]);
 /** What is called a bearer token where it is called something; `n_a` is of RFC 8693 §2.2.1. */
 const BEARER = new Set(['bearer', 'bearertoken', 'user', 'bot', 'n_a']);
 
-/** RFC 6749 §A.12. Anything else could not be sent, so nobody would be connected by it (B245). */
-const TOKEN = /^[\x20-\x7e]+$/;
+/**
+ * RFC 6749 §A.12, without blanks at its ends, which no header keeps (RFC 9110 §5.5). Anything else could not be sent as
+ * it is, so nobody would be connected by it (B245).
+ */
+const TOKEN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** The members that are used of it, in the form that RFC 6749 §5.1 gives them. */
 export interface TokenAnswer {

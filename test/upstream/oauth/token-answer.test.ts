@@ -119,6 +119,8 @@ describe('an error', () => {
     [{ token_type: 'bearer' }, 'invalid_answer'],
     [{ access_token: '' }, 'invalid_answer'],
     [{ access_token: 7 }, 'invalid_answer'],
+    [{ access_token: ' a' }, 'invalid_answer'],
+    [{ access_token: 'a ' }, 'invalid_answer'],
     ['', 'invalid_answer'],
     ['error=bad_verification_code&error_description=no', 'bad_verification_code'],
   ])('with status 200 is an error: %j → %s (B202, B204)', (body, code) => {
