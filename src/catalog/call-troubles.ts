@@ -3,9 +3,10 @@
 import { withCause } from '../shared/cause-words.ts';
 import type { Clock } from '../shared/clock.ts';
 import { CredentialRefusedError, EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
-import type { ServerId, TenantId } from '../shared/id.ts';
+import type { TenantId } from '../shared/id.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
-import { isInvalid, type Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
+import { createServerNotes } from './server-notes.ts';
 import type { LastError } from './server-status.ts';
 import { createSignInTroubles, type SignInTroubles } from './sign-in-troubles.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -37,7 +38,6 @@ export interface CallTroublesDeps {
 }
 
 interface Entry extends CallTrouble {
-  readonly revision: string;
   /** Since the last good answer. */
   readonly failures: number;
   /** When a line was last written; epoch ms. */
@@ -52,54 +52,27 @@ const QUIET_MS = 60_000;
 const TIMEOUTS_IN_A_ROW = 2;
 
 export function createCallTroubles({ registry, clock, logger, doubt }: CallTroublesDeps): CallTroubles {
-  const tenants = new Map<TenantId, Map<ServerId, Entry>>();
   const versions = new Map<TenantId, number>();
   /** Servers that a good answer changes something for; nearly always none. */
   let failing = 0;
-
-  const entryOf = ({ tenantId, id, revision }: UpstreamServer): Entry | undefined => {
-    const entry = tenants.get(tenantId)?.get(id);
-    return entry?.revision === revision ? entry : undefined;
-  };
-
-  const keep = (tenantId: TenantId, id: ServerId, entry: Entry | undefined): void => {
-    const servers = tenants.get(tenantId) ?? new Map<ServerId, Entry>();
-    const before = servers.get(id);
+  const notes = createServerNotes<Entry>(registry, (tenantId, before, entry) => {
     failing += Number((entry?.failures ?? 0) > 0) - Number((before?.failures ?? 0) > 0);
-    if (entry === undefined) servers.delete(id);
-    else servers.set(id, entry);
-    if (servers.size === 0) tenants.delete(tenantId);
-    else tenants.set(tenantId, servers);
     if (before?.downReason !== entry?.downReason) versions.set(tenantId, (versions.get(tenantId) ?? 0) + 1);
-  };
-
-  /** An edited or removed server begins anew. */
-  registry.onChange((tenantId, now) => {
-    const revisions = new Map([...now.byName.values()].map(({ server }) => [server.id, server.revision]));
-    for (const [id, { revision }] of [...(tenants.get(tenantId) ?? [])])
-      if (revisions.get(id) !== revision) keep(tenantId, id, undefined);
   });
-
-  /** False for one that was edited or removed while it was being called. */
-  const isRegistered = ({ tenantId, name, id, revision }: UpstreamServer): boolean => {
-    const known = registry.known(tenantId)?.byName.get(name)?.server;
-    return known !== undefined && !isInvalid(known) && known.id === id && known.revision === revision;
-  };
 
   return {
     failed(server, error) {
       const failure = failureOf(server, error);
-      if (failure === undefined || !isRegistered(server)) return;
-      const { tenantId, id, name, revision } = server;
-      const before = entryOf(server);
+      if (failure === undefined || !notes.isRegistered(server)) return;
+      const { tenantId, name } = server;
+      const before = notes.find(server);
       const at = clock.now();
       // A refused key is a matter of its owner: the server is there.
       const isRefusal = error instanceof CredentialRefusedError;
       const failures = (before?.failures ?? 0) + Number(!isRefusal);
       const isDown = failure.isDown || (failure.isSlow && failures >= TIMEOUTS_IN_A_ROW);
       const isDue = before === undefined || at - before.saidAt >= QUIET_MS;
-      keep(tenantId, id, {
-        revision,
+      notes.keep(server, {
         failures,
         downReason: isDown ? failure.sentence : failure.isSlow ? before?.downReason : undefined,
         last: { sentence: failure.sentence, text: withCause(failure.sentence, error), at },
@@ -113,15 +86,15 @@ export function createCallTroubles({ registry, clock, logger, doubt }: CallTroub
 
     worked(server) {
       if (failing === 0) return;
-      const entry = entryOf(server);
+      const entry = notes.find(server);
       if (entry === undefined || entry.failures === 0) return;
-      const { tenantId, id, name } = server;
-      keep(tenantId, id, { ...entry, failures: 0, downReason: undefined, isSaid: false });
+      const { tenantId, name } = server;
+      notes.keep(server, { ...entry, failures: 0, downReason: undefined, isSaid: false });
       if (entry.isSaid) logger.info({ tenantId, server: name, failures: entry.failures }, 'server answers again');
     },
 
     signIn: createSignInTroubles(registry, clock),
-    troubleOf: entryOf,
+    troubleOf: (server) => notes.find(server),
     version: (tenantId) => versions.get(tenantId) ?? 0,
   };
 }

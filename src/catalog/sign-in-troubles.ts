@@ -3,8 +3,8 @@
 import { withCause } from '../shared/cause-words.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ProxyError } from '../shared/errors.ts';
-import type { ServerId, TenantId } from '../shared/id.ts';
 import type { Registry } from './registry.ts';
+import { createServerNotes } from './server-notes.ts';
 import type { LastError } from './server-status.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
@@ -14,40 +14,16 @@ export interface SignInTroubles {
   readonly troubleOf: (server: UpstreamServer) => LastError | undefined;
 }
 
-interface Entry {
-  readonly revision: string;
-  readonly last: LastError;
-}
-
 export function createSignInTroubles(registry: Pick<Registry, 'known' | 'onChange'>, clock: Clock): SignInTroubles {
-  const tenants = new Map<TenantId, Map<ServerId, Entry>>();
-
-  const forget = (tenantId: TenantId, id: ServerId): void => {
-    const servers = tenants.get(tenantId);
-    servers?.delete(id);
-    if (servers?.size === 0) tenants.delete(tenantId);
-  };
-
-  registry.onChange((tenantId, now) => {
-    const revisions = new Map([...now.byName.values()].map(({ server }) => [server.id, server.revision]));
-    for (const [id, { revision }] of [...(tenants.get(tenantId) ?? [])])
-      if (revisions.get(id) !== revision) forget(tenantId, id);
-  });
-
+  const notes = createServerNotes<LastError>(registry);
   return {
-    failed({ tenantId, id, name, revision }, error) {
-      const known = registry.known(tenantId)?.byName.get(name)?.server;
-      if (known?.id !== id || known.revision !== revision) return;
+    failed(server, error) {
+      if (!notes.isRegistered(server)) return;
       const said = error instanceof ProxyError && error.code !== 'internal' ? error.message : 'Something went wrong.';
       const sentence = `How to sign in there was not found out: ${said}`;
-      const servers = tenants.get(tenantId) ?? new Map<ServerId, Entry>();
-      const last = { sentence, text: withCause(sentence, error), at: clock.now() };
-      tenants.set(tenantId, servers.set(id, { revision, last }));
+      notes.keep(server, { sentence, text: withCause(sentence, error), at: clock.now() });
     },
-    found: ({ tenantId, id }) => forget(tenantId, id),
-    troubleOf({ tenantId, id, revision }) {
-      const entry = tenants.get(tenantId)?.get(id);
-      return entry?.revision === revision ? entry.last : undefined;
-    },
+    found: (server) => notes.keep(server, undefined),
+    troubleOf: (server) => notes.find(server),
   };
 }
