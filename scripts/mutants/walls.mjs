@@ -220,8 +220,8 @@ export const WALLS = [
   },
   {
     name: 'messages may be nested without end',
-    edits: [['src/agent/message.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > Infinity)']],
-    tests: ['test/agent/message.test.ts'],
+    edits: [['src/agent/message-bounds.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > Infinity)']],
+    tests: ['test/agent/message-bounds.test.ts'],
   },
   {
     name: 'answers may be of any size once unpacked',

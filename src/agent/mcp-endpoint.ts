@@ -102,6 +102,7 @@ export function createMcpEndpoint(deps: McpEndpointDeps): McpEndpoint {
   ): void => {
     if (body.kind === 'broken') return;
     if (body.kind === 'too_large') throw new BadMessage(413, -32600, `A message may have ${MAX_REQUEST_BYTES} bytes.`);
+    if (body.kind === 'out_of_bounds') throw new BadMessage(400, -32600, body.problem);
     const incoming = readMessage(body.text, request.headers);
     try {
       onMessage(caller, incoming, tooMany, accepted, response, route);

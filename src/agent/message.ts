@@ -42,11 +42,8 @@ export class BadMessage extends Error {
 const NO_PARAMS: JsonObject = {};
 const MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
-const MAX_DEPTH = 128;
-/** Members and elements, all levels together. */
-const MAX_VALUES = 100_000;
 
-/** Throws BadMessage. */
+/** @param text within `MessageBounds`; throws BadMessage */
 export function readMessage(text: string, headers: IncomingHttpHeaders): Incoming {
   const message = parse(text);
   const idText = idOf(message);
@@ -66,8 +63,6 @@ export function readMessage(text: string, headers: IncomingHttpHeaders): Incomin
 }
 
 function parse(text: string): JsonObject {
-  const problem = problemOf(text);
-  if (problem !== undefined) throw new BadMessage(400, -32600, problem);
   let message: unknown;
   try {
     message = JSON.parse(text);
@@ -78,29 +73,6 @@ function parse(text: string): JsonObject {
   if (!isJsonObject(message) || message['jsonrpc'] !== '2.0')
     throw new BadMessage(400, -32600, 'The body is not a JSON-RPC 2.0 message.');
   return message;
-}
-
-/**
- * Only long texts are walked: a short one cannot be deep or wide enough to matter. Before it is parsed, for a parse
- * of very many small values holds everybody else up.
- */
-function problemOf(text: string): string | undefined {
-  if (text.length < 2 * MAX_DEPTH) return undefined;
-  let depth = 0;
-  let values = 1;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (inString) {
-      if (c === 0x5c) i++;
-      else if (c === 0x22) inString = false;
-    } else if (c === 0x22) inString = true;
-    else if (c === 0x7b || c === 0x5b) {
-      if (++depth > MAX_DEPTH) return `The message is nested more than ${MAX_DEPTH} levels deep.`;
-    } else if (c === 0x7d || c === 0x5d) depth--;
-    else if (c === 0x2c && ++values > MAX_VALUES) return `The message has more than ${MAX_VALUES} values.`;
-  }
-  return undefined;
 }
 
 /** Undefined when there is none. Numbers must be whole and exact, or another id would come back. */

@@ -9,7 +9,7 @@ import type { Echo } from './echo.ts';
 import type { EgressPolicy } from './egress/policy.ts';
 import type { PoolRequest } from './egress/socket-pool.ts';
 import { type Decoder, openDecoder } from './http-decode.ts';
-import { readHead, withoutEcho } from './http-head.ts';
+import { type Head, readHead, withoutEcho } from './http-head.ts';
 import { Pace, PIECE_BYTES } from './pace.ts';
 
 /** A whole answer, decoded, may have this many bytes; see docs/reference/limits.md. */
@@ -67,37 +67,48 @@ export interface HttpAnswer {
   readonly reader: SseReader | undefined;
 }
 
-const EMPTY = Buffer.alloc(0);
+type WayOut = Pick<Door, 'dispatcher' | 'clock'>;
+
 const LARGE = 64 * 1024;
 
 /** Follows no redirect. Errors: NotRunError when no byte left; EgressDeniedError, with nothing sent; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
-export function exchangeOnce(door: Pick<Door, 'dispatcher' | 'clock'>, request: HttpRequest): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
-    const { signal } = request;
-    if (signal?.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const handler = new Exchange(door.clock, request, resolve, reject);
-    signal?.addEventListener('abort', handler.abort, { once: true });
-    try {
-      const { origin, path, method, body = null } = request;
-      const asked: PoolRequest = { origin, path, method, headers: request.headers as string[], body, signal };
-      door.dispatcher.dispatch(asked, handler);
-    } catch (error) {
-      handler.refuse(error as Error);
-    }
-  });
+export function exchangeOnce(door: WayOut, request: HttpRequest): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => beginExchange(door, request, resolve, reject));
+}
+
+/** The same, for those who make a promise of it themselves: one of the two is called, once, and may be at once. */
+export function beginExchange(
+  { dispatcher, clock }: WayOut,
+  request: HttpRequest,
+  done: (answer: HttpAnswer) => void,
+  failed: (error: Error) => void,
+): void {
+  const { signal } = request;
+  if (signal?.aborted) {
+    failed(signal.reason as Error);
+    return;
+  }
+  const handler = new Exchange(clock, request, done, failed);
+  signal?.addEventListener('abort', handler.abort, { once: true });
+  try {
+    const { origin, path, method, body = null } = request;
+    const asked: PoolRequest = { origin, path, method, headers: request.headers as string[], body, signal };
+    dispatcher.dispatch(asked, handler);
+  } catch (error) {
+    handler.refuse(error as Error);
+  }
 }
 
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
   readonly #request: HttpRequest;
-  readonly #resolve: (answer: HttpAnswer) => void;
-  readonly #reject: (error: Error) => void;
+  readonly #done: (answer: HttpAnswer) => void;
+  readonly #failed: (error: Error) => void;
   #stop: ((error?: Error) => void) | undefined;
   #resume: (() => void) | undefined;
-  #answer: HttpAnswer | undefined;
+  #status = 0;
+  #head: Head | undefined;
+  #reader: SseReader | undefined;
   #decoder: Decoder | undefined;
   readonly #pile = new BytePile();
   /** Takes a large body of known length as it comes, so that nothing has to be joined when it is cold. */
@@ -110,17 +121,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settled = false;
   #linger: Cancel | undefined;
 
-  constructor(
-    clock: Clock,
-    request: HttpRequest,
-    resolve: (answer: HttpAnswer) => void,
-    reject: (error: Error) => void,
-  ) {
+  constructor(clock: Clock, request: HttpRequest, done: (answer: HttpAnswer) => void, failed: (error: Error) => void) {
     this.#clock = clock;
     this.#request = request;
     this.#limit = request.maxBytes ?? MAX_BODY_BYTES;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#done = done;
+    this.#failed = failed;
   }
 
   readonly abort = (): void => {
@@ -145,8 +151,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     const head = readHead(raw);
     const isStream = head.contentType === 'text/event-stream' && status < 300 && this.#request.onEvent !== undefined;
-    const reader = isStream ? new SseReader(this.#limit, (event) => this.#event(event.data, event.type)) : undefined;
-    this.#answer = { status, ...withoutEcho(head, this.#request.echo), body: EMPTY, reader };
+    this.#status = status;
+    this.#head = withoutEcho(head, this.#request.echo);
+    if (isStream) this.#reader = new SseReader(this.#limit, (event) => this.#event(event.data, event.type));
     if (status >= 300) this.#limit = MAX_ERROR_BYTES;
     if (isStream) this.#pace = new Pace(this.#clock);
     if (head.encoding !== '' && head.encoding !== 'identity') {
@@ -195,8 +202,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** A promise says: no more until it resolves. */
   #take(chunk: Buffer): Promise<void> | undefined {
-    const reader = this.#answer?.reader;
-    if (reader !== undefined) return this.#read(reader, chunk);
+    if (this.#reader !== undefined) return this.#read(this.#reader, chunk);
     this.#collect(chunk);
     return undefined;
   }
@@ -243,11 +249,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#stop?.(error);
       return;
     }
-    if (this.#settled || this.#answer === undefined) return;
+    if (this.#settled || this.#head === undefined) return;
     try {
-      const answer = { ...this.#answer, body: this.#body() };
+      const { contentType, sessionId, challenge, retryAfter, location } = this.#head;
+      const [status, reader, body] = [this.#status, this.#reader, this.#body()];
       this.#settle();
-      this.#resolve(answer);
+      this.#done({ status, contentType, sessionId, challenge, retryAfter, location, body, reader });
     } catch (cause) {
       this.#fail(cause as Error);
     }
@@ -261,7 +268,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     if (this.#settled) return;
     this.#settle();
-    this.#reject(error);
+    this.#failed(error);
   }
 
   #settle(): void {

@@ -3,12 +3,17 @@
 // not in the text of the address, and not in what its name resolves to.
 import type { EgressPolicy } from './egress/policy.ts';
 import { nextHop } from './egress/redirects.ts';
-import { type Door, exchangeOnce, type HttpAnswer, type HttpRequest } from './http-exchange.ts';
+import { beginExchange, type Door, exchangeOnce, type HttpAnswer, type HttpRequest } from './http-exchange.ts';
 
 /** Errors as `exchangeOnce`, those of `nextHop`, and EgressDeniedError. */
-export async function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> {
-  const answer = await exchangeOnce(door, request);
-  return answer.status < 300 || answer.status >= 400 ? answer : follow(door, request, answer);
+export function exchange(door: Door, request: HttpRequest): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const done = (answer: HttpAnswer): void => {
+      const isRedirect = answer.status >= 300 && answer.status < 400;
+      resolve(isRedirect ? follow(door, request, answer) : answer);
+    };
+    beginExchange(door, request, done, reject);
+  });
 }
 
 async function follow(door: Door, first: HttpRequest, redirect: HttpAnswer): Promise<HttpAnswer> {

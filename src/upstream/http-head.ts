@@ -26,7 +26,7 @@ export function withoutEcho(head: Head, echo: Echo | undefined): Head {
 const isUsual = (contentType: string): boolean =>
   contentType === 'application/json' || contentType === 'text/event-stream';
 
-const WANTED: ReadonlyMap<string, keyof Head> = new Map([
+const WANTED: readonly (readonly [name: string, field: keyof Head])[] = [
   ['content-type', 'contentType'],
   ['content-encoding', 'encoding'],
   ['content-length', 'length'],
@@ -34,8 +34,28 @@ const WANTED: ReadonlyMap<string, keyof Head> = new Map([
   ['www-authenticate', 'challenge'],
   ['retry-after', 'retryAfter'],
   ['location', 'location'],
-]);
-const LENGTHS = new Set([...WANTED.keys()].map((name) => name.length));
+];
+/** By the length of the name: most headers are not wanted, and say so by it. */
+const BY_LENGTH = WANTED.reduce<(typeof WANTED)[number][][]>((lists, wanted) => {
+  (lists[wanted[0].length] ??= []).push(wanted);
+  return lists;
+}, []);
+
+const NONE: typeof WANTED = [];
+
+function fieldNamed(name: Buffer): keyof Head | undefined {
+  for (const [wanted, field] of BY_LENGTH[name.length] ?? NONE) if (isNamed(name, wanted)) return field;
+  return undefined;
+}
+
+/** Byte by byte, for a text of each name would cost more than all else here. */
+function isNamed(name: Buffer, wanted: string): boolean {
+  for (let at = 0; at < wanted.length; at++) if (((name[at] as number) | LOWER) !== wanted.charCodeAt(at)) return false;
+  return true;
+}
+
+/** Makes letters small and leaves the dash; what else it changes is in no name (RFC 9110 §5.1). */
+const LOWER = 0x20;
 
 /** Reads the few headers that matter; a repeated challenge is joined as HTTP says (RFC 9110 §5.3). */
 export function readHead(raw: readonly Buffer[]): Head {
@@ -49,9 +69,7 @@ export function readHead(raw: readonly Buffer[]): Head {
     location: undefined,
   };
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i] as Buffer;
-    if (!LENGTHS.has(name.length)) continue;
-    const field = WANTED.get(name.toString('latin1').toLowerCase());
+    const field = fieldNamed(raw[i] as Buffer);
     if (field === undefined) continue;
     const value = (raw[i + 1] as Buffer).toString('latin1');
     head[field] = field === 'challenge' && head.challenge !== undefined ? `${head.challenge}, ${value}` : value;

@@ -38,6 +38,12 @@ export class BytePile {
     return whole;
   }
 
+  drop(): void {
+    this.#chunks.length = 0;
+    this.#block = NOTHING;
+    this.#used = 0;
+  }
+
   #closeBlock(): void {
     if (this.#used > 0) this.#chunks.push(this.#block.subarray(0, this.#used));
     this.#block = NOTHING;

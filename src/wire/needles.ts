@@ -8,6 +8,8 @@
 const GRAM = 4;
 /** Longer steps win nothing more: then each look touches another line of the cache anyway. */
 const LONGEST_STEP = 60;
+/** Shorter messages are read byte by byte. */
+const SHORT_BYTES = 4 * 1024;
 /** The bits are this many times (as a power of two) as many as those that are set. */
 const SPARE_BITS = 6;
 
@@ -36,7 +38,22 @@ export class Needles {
   areIn(bytes: Buffer): boolean {
     // None of them, or no message that could hold one; a view of it could not even be made at the end of its memory.
     if (bytes.length < this.#shortest) return false;
-    const { bits, shift, step } = (this.#samples ??= samplesOf(this.#needles));
+    const samples = (this.#samples ??= samplesOf(this.#needles));
+    return bytes.length < SHORT_BYTES ? this.#areInShort(bytes, samples) : this.#areInLong(bytes, samples);
+  }
+
+  /** Without a view, which costs more than all looks. */
+  #areInShort(bytes: Buffer, { bits, shift, step }: Samples): boolean {
+    const last = bytes.length - GRAM;
+    for (let at = 0; at <= last; at += step * GRAM) {
+      const gram = bytes.readInt32LE(at);
+      const slot = hash(gram, shift);
+      if (((bits[slot >>> 3] as number) & (1 << (slot & 7))) !== 0 && this.#isOne(bytes, at, gram)) return true;
+    }
+    return false;
+  }
+
+  #areInLong(bytes: Buffer, { bits, shift, step }: Samples): boolean {
     const skipped = -bytes.byteOffset & (GRAM - 1);
     const grams = gramsIn(bytes, skipped);
     for (let at = 0; at < grams.length; at += step) {

@@ -63,25 +63,6 @@ describe('a message that is none', () => {
     expect(refusal('{"jsonrpc":"2.0","id":7}')).toMatchObject({ idText: '7' });
   });
 
-  it('is refused when it has more values than may be parsed at once, before it is parsed', () => {
-    const wide = (values: number): string =>
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":[${'1,'.repeat(values)}1]}}`;
-    expect(refusal(wide(100_000))).toMatchObject({ status: 400, code: -32600 });
-    expect(readMessage(wide(99_000), {}).method).toBe('tools/call');
-    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x', params: { a: ','.repeat(300_000) } });
-    expect(readMessage(text, {}).method, 'a text is one value').toBe('x');
-  });
-
-  it('B078: is refused when it is nested too deep, before it is parsed', () => {
-    const nested = (depth: number): string =>
-      `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${'['.repeat(depth)}${']'.repeat(depth)},"pad":"${' '.repeat(300)}"}}`;
-    expect(refusal(nested(127))).toMatchObject({ status: 400, code: -32600 });
-    expect(refusal('['.repeat(1_000_000))).toMatchObject({ status: 400, code: -32600 });
-    expect(readMessage(nested(126), {}).method).toBe('x');
-    // Brackets in texts are no nesting.
-    expect(read(request({ params: { a: '[{"\\'.repeat(1_000) } })).method).toBe('tools/list');
-  });
-
   it('never crashes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {

@@ -6,12 +6,15 @@ import { Needles } from '../../src/wire/needles.ts';
 const bytes = (options: { minLength?: number; maxLength?: number }) =>
   fc.uint8Array(options).map((array) => Buffer.from(array));
 
+/** In front of what is searched: short messages are read in another way than long ones. */
+const FRONTS = [0, 5_000];
+
 describe('needles', () => {
-  it('are found at every place, at every alignment', () => {
+  it.each(FRONTS)('are found at every place, at every alignment, behind %s others', (front) => {
     for (const length of [7, 8, 9, 13, 40, 64, 65, 200]) {
       const needle = Buffer.from(Array.from({ length }, (_, at) => 33 + ((at * 7) % 90)));
       const needles = new Needles([needle]);
-      for (let before = 0; before < 150; before++) {
+      for (let before = front; before < front + 150; before++) {
         for (const behind of [0, 1, 3, 70]) {
           const whole = Buffer.alloc(before + length + behind + 8, 'x');
           const text = whole.subarray(before % 5, (before % 5) + before + length + behind);
@@ -24,7 +27,7 @@ describe('needles', () => {
     }
   });
 
-  it('are found if and only if a plain search finds one', () => {
+  it.each(FRONTS)('are found if and only if a plain search finds one, behind %s others', (front) => {
     fc.assert(
       fc.property(
         fc.array(bytes({ minLength: 8, maxLength: 80 }), { maxLength: 12 }),
@@ -35,7 +38,8 @@ describe('needles', () => {
         (sought, hay, which, where, planted) => {
           const needle = sought[which % Math.max(1, sought.length)] ?? Buffer.alloc(0);
           const at = where % (hay.length + 1);
-          const text = planted ? Buffer.concat([hay.subarray(0, at), needle, hay.subarray(at)]) : hay;
+          const first = Buffer.alloc(front, 'x');
+          const text = Buffer.concat([first, ...(planted ? [hay.subarray(0, at), needle, hay.subarray(at)] : [hay])]);
           const expected = sought.some((one) => text.includes(one));
           const needles = new Needles(sought);
           expect(needles.areIn(text)).toBe(expected);
