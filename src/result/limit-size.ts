@@ -3,7 +3,7 @@
 // is left out whole. The result with its note fits the limit. All of it happens on the bytes: to parse
 // what is too large to be passed on would hold everybody else up.
 import { ProxyError } from '../shared/errors.ts';
-import { endOfString, isKey, OPEN, OPEN_LIST, QUOTE } from '../wire/json-bytes.ts';
+import { isKey, OPEN, OPEN_LIST, QUOTE } from '../wire/json-bytes.ts';
 import { cutInString, eachElement, eachMember, smallValue } from '../wire/json-walk.ts';
 import { Runs } from './runs.ts';
 
@@ -58,27 +58,31 @@ const COMMA = Buffer.from(',');
 
 const notJson = (): ProxyError => new ProxyError('upstream_protocol', "The server's answer is not JSON.");
 
+/** So many members are looked at, of a result and of a block; what stands behind them counts as missing. */
+const MAX_MEMBERS = 10_000;
 const APART = ['content', 'structuredContent', 'isError'];
 
 /** Of a result whose other members are more than `restBytes` only what its receiver needs to read it at all is kept. */
 function outline(result: Buffer, restBytes: number): Outline {
   const rest = new Runs(result);
   let bytes = 0;
+  let seen = 0;
   let isError = false;
   let [resultType, content, structured]: (Span | undefined)[] = [];
   const isObject = eachMember(result, 0, (key, keyEnd, start, end) => {
     const name = APART.find((one) => isKey(result, key, keyEnd, one));
     if (name === undefined) {
       if (isKey(result, key, keyEnd, 'resultType')) resultType = { start, end };
-      if (bytes > restBytes || rest.closed > MAX_RUNS) return;
+      if (bytes > restBytes || rest.closed > MAX_RUNS) return ++seen >= MAX_MEMBERS;
       bytes += rest.growth(key, end);
       rest.add(key, end);
-      return;
+      return ++seen >= MAX_MEMBERS;
     }
     rest.close();
     if (name === 'content') content = { start, end };
     else if (name === 'structuredContent') structured = { start, end };
     else isError = result.toString('latin1', start, end) === 'true';
+    return ++seen >= MAX_MEMBERS;
   });
   if (!isObject) throw notJson();
   const isCrowded = bytes > restBytes || rest.closed > MAX_RUNS;
@@ -151,14 +155,17 @@ const LEAST_BLOCK = 40;
 /** What of a block that is too large goes into `room` bytes; undefined when nothing does. */
 function cutBlock(result: Buffer, start: number, end: number, room: number): Buffer | undefined {
   if (room < LEAST_BLOCK || result[start] !== OPEN) return undefined;
-  let [text, type, mime]: (number | undefined)[] = [];
-  eachMember(result, start, (key, keyEnd, value) => {
-    if (isKey(result, key, keyEnd, 'text')) text = value;
+  let text: Span | undefined;
+  let [type, mime]: (number | undefined)[] = [];
+  let seen = 0;
+  eachMember(result, start, (key, keyEnd, value, behind) => {
+    if (isKey(result, key, keyEnd, 'text')) text = { start: value, end: behind };
     else if (isKey(result, key, keyEnd, 'type')) type = value;
     else if (isKey(result, key, keyEnd, 'mimeType')) mime = value;
+    return ++seen >= MAX_MEMBERS;
   });
   const kind = type === undefined ? undefined : smallValue(result, type, KIND_BYTES);
-  if (kind === 'text' && text !== undefined && result[text] === QUOTE)
+  if (kind === 'text' && text !== undefined && result[text.start] === QUOTE)
     return cutText(result, { start, end }, text, room);
   const mimeType = mime === undefined ? undefined : smallValue(result, mime, KIND_BYTES);
   const shown = (typeof mimeType === 'string' ? mimeType : String(kind)).slice(0, KIND_SHOWN);
@@ -166,10 +173,9 @@ function cutBlock(result: Buffer, start: number, end: number, room: number): Buf
   return stand.length + 1 <= room ? stand : undefined;
 }
 
-/** The block with less of its text, whose value begins at `text`. */
-function cutText(result: Buffer, block: Span, text: number, room: number): Buffer | undefined {
-  const from = text + 1;
-  const behind = endOfString(result, text);
+/** The block with less of its text. */
+function cutText(result: Buffer, block: Span, text: Span, room: number): Buffer | undefined {
+  const [from, behind] = [text.start + 1, text.end];
   const around = block.end - block.start - (behind - 1 - from);
   const end = cutInString(result, from, Math.min(room - 1 - around, behind - 1 - from));
   if (room - 1 - around <= 0 || end === from) return undefined;

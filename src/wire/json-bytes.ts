@@ -30,8 +30,11 @@ export function skipBlanks(bytes: Buffer, at: number): number {
   return at;
 }
 
-/** The index behind a string's closing quote, or -1. */
-export function endOfString(bytes: Buffer, at: number): number {
+/**
+ * The index behind a string's closing quote, or -1.
+ * @param limit a string that goes on behind it may be given up
+ */
+export function endOfString(bytes: Buffer, at: number, limit = bytes.length): number {
   let i = at + 1;
   for (let stride = STRIDE; ; stride *= 2) {
     for (const near = Math.min(bytes.length, i + stride); i < near; i++) {
@@ -39,6 +42,7 @@ export function endOfString(bytes: Buffer, at: number): number {
       if (byte === BACKSLASH) i++;
       else if (byte === QUOTE) return i + 1;
     }
+    if (i >= limit) return -1;
     const quote = bytes.indexOf(QUOTE, i);
     if (quote < 0) return -1;
     let first = quote;

@@ -15,8 +15,8 @@ import {
   skipBlanks,
 } from './json-bytes.ts';
 
-/** Told where a member's key (with its quotes) and value stand. */
-export type VisitMember = (keyStart: number, keyEnd: number, start: number, end: number) => void;
+/** Told where a member's key (with its quotes) and value stand. True says: enough was seen. */
+export type VisitMember = (keyStart: number, keyEnd: number, start: number, end: number) => boolean | undefined;
 /** True says: enough was seen. */
 export type VisitElement = (start: number, end: number) => boolean | undefined;
 
@@ -33,7 +33,7 @@ export function endOfValue(bytes: Buffer, at: number): number {
 const endsScalar = (byte: number | undefined): boolean =>
   byte === COMMA || byte === CLOSE || byte === CLOSE_LIST || isBlank(byte);
 
-/** Visits each member of the object at `at`, in order. False when its bytes are no object; some may have been visited. */
+/** Visits each member of the object at `at`, in order, until it has seen enough. False when its bytes are no object; some may have been visited. */
 export function eachMember(bytes: Buffer, at: number, visit: VisitMember): boolean {
   if (bytes[at] !== OPEN) return false;
   let i = skipBlanks(bytes, at + 1);
@@ -45,7 +45,7 @@ export function eachMember(bytes: Buffer, at: number, visit: VisitMember): boole
     const start = skipBlanks(bytes, colon + 1);
     const end = endOfValue(bytes, start);
     if (end < 0) return false;
-    visit(i, keyEnd, start, end);
+    if (visit(i, keyEnd, start, end) === true) return true;
     const next = skipBlanks(bytes, end);
     if (bytes[next] !== COMMA) return bytes[next] === CLOSE;
     i = skipBlanks(bytes, next + 1);
@@ -99,7 +99,7 @@ export function withoutBlanks(bytes: Buffer, start: number, end: number, maxByte
     i = skipBlanks(bytes, i);
     if (i >= end) break;
     const byte = bytes[i] as number;
-    const behind = byte === QUOTE ? endOfString(bytes, i) : i + 1;
+    const behind = byte === QUOTE ? endOfString(bytes, i, i + maxBytes - length) : i + 1;
     if (behind < 0 || length + behind - i > maxBytes) return undefined;
     if (behind === i + 1) out[length] = byte;
     else bytes.copy(out, length, i, behind);

@@ -175,6 +175,19 @@ describe('limitSize', () => {
     }
   });
 
+  it('looks at ten thousand members of a result and of a block', () => {
+    const members = (count: number): string => Array.from({ length: count }, (_, nth) => `"k${nth}":1`).join(',');
+    const [text, big] = [`"text":"${'x'.repeat(5_000)}"`, 1_000];
+    const blocksIn = (result: string) =>
+      blocksOf(JSON.parse(limitBytes(Buffer.from(result), big).toString()) as JsonObject);
+    const behind = (count: number) => blocksIn(`{${members(count)},"content":[{"type":"text",${text}}]}`);
+    expect(behind(9_999)).toHaveLength(2);
+    expect(behind(10_000), 'nothing but the note').toHaveLength(1);
+    const within = (count: number) => textOf(blocksIn(`{"content":[{"type":"text",${members(count)},${text}}]}`)[0]);
+    expect(within(9_998), 'too much around the text to keep any').toMatch(/^\[Cut by/);
+    expect(within(9_999)).toMatch(/^\[text of \d+ bytes left out/);
+  });
+
   it('keeps whole blocks as they stand, before and behind what is left out', () => {
     const [a, b, c] = ['"a"', '{"b": [1, 2]}', 'null'];
     const text = `{ "x" : 1 , "y":[2] , "content" : [ ${a} , ${b},"${'x'.repeat(5_000)}", ${c} ,${a}] , "z":3 }`;

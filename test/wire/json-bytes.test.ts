@@ -65,9 +65,16 @@ describe('the end of a value', () => {
         const json = Buffer.from(JSON.stringify(text));
         expect(endOfString(Buffer.concat([json, Buffer.from(',"more"')]), 0)).toBe(json.length);
         expect(endOfString(json.subarray(0, -1), 0)).toBe(-1);
+        expect(endOfString(json, 0, json.length)).toBe(json.length);
       }),
       { numRuns: 1_000 },
     );
+  });
+
+  it('is not looked for far behind a limit', () => {
+    const json = Buffer.from(JSON.stringify('"'.repeat(10_000)));
+    expect(endOfString(json, 0)).toBe(json.length);
+    expect(endOfString(json, 0, 5_000)).toBe(-1);
   });
 
   it('is behind the closing bracket, and a cut value has none', () => {
