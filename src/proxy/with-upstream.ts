@@ -46,28 +46,21 @@ export type WithUpstream = <T>(
   toolName?: string,
 ) => Promise<T>;
 
-export function createWithUpstream({ broker, pool, askForCredential, onEnd }: WithUpstreamDeps): WithUpstream {
-  const over = async <T>(lease: Lease, use: (lease: Lease) => Promise<T>): Promise<T> => {
-    try {
-      return await use(lease);
-    } catch (error) {
-      // A session opened with a key that is no longer taken is of no use to the next call.
-      if (error instanceof CredentialRefusedError && error.missingScopes === undefined) pool.discard(lease);
-      throw error;
-    } finally {
-      pool.release(lease);
-    }
-  };
+/** One piece of work over a connection, however often it is tried. */
+interface Work<T> {
+  readonly server: UpstreamServer;
+  readonly signal: AbortSignal;
+  readonly use: (lease: Lease) => Promise<T>;
+  readonly toolName: string | undefined;
+}
 
-  const once = async <T>(
-    server: UpstreamServer,
-    credential: Credential,
-    signal: AbortSignal,
-    use: (lease: Lease) => Promise<T>,
-    toolName: string | undefined,
-  ): Promise<T> => {
+export function createWithUpstream({ broker, pool, askForCredential, onEnd }: WithUpstreamDeps): WithUpstream {
+  const once = async <T>({ server, signal, use, toolName }: Work<T>, credential: Credential): Promise<T> => {
+    let lease: Lease | undefined;
     try {
-      const result = await over(await pool.acquire(server, credential, signal), use);
+      const acquired = pool.acquire(server, credential, signal);
+      lease = acquired instanceof Promise ? await acquired : acquired;
+      const result = await use(lease);
       // Other work may have come to its result without a word to the server.
       if (toolName !== undefined) broker.taken(server, credential, toolName);
       onEnd?.worked(server);
@@ -75,12 +68,48 @@ export function createWithUpstream({ broker, pool, askForCredential, onEnd }: Wi
     } catch (error) {
       // Most servers say so when they are connected to, before there is a connection.
       if (error instanceof CredentialRefusedError) {
+        // A session opened with a key that is no longer taken is of no use to the next call.
+        if (lease !== undefined && error.missingScopes === undefined) pool.discard(lease);
         broker.refused(server, credential, error, toolName);
         // With a no, but it is there.
         onEnd?.worked(server);
       }
       throw error;
+    } finally {
+      if (lease !== undefined) pool.release(lease);
     }
+  };
+
+  const again = async <T>(work: Work<T>, credential: Credential): Promise<T> => {
+    try {
+      return await once(work, credential);
+    } catch (error) {
+      onEnd?.failed?.(work.server, error);
+      throw error;
+    }
+  };
+
+  /** What reached nobody was no try: the one more that follows a refusal is still to come. */
+  const untilHeard = async <T>(work: Work<T>, credential: Credential): Promise<T> => {
+    try {
+      return await once(work, credential);
+    } catch (error) {
+      if (!work.signal.aborted && error instanceof NotRunError && error.mayRetryNow) return again(work, credential);
+      onEnd?.failed?.(work.server, error);
+      throw error;
+    }
+  };
+
+  const ask = async (
+    { server, toolName }: Pick<Work<unknown>, 'server' | 'toolName'>,
+    principalId: PrincipalId | undefined,
+    refused: Refused | undefined,
+  ): Promise<ProxyError> => {
+    // Of a key that is not taken an admin has to read; a missing scope is between the person and the server.
+    if (refused?.credential.kind === 'static' && refused.error.missingScopes === undefined)
+      onEnd?.failed?.(server, refused.error);
+    if (principalId !== undefined) return askForCredential(server, principalId, refused, toolName);
+    return adminHasTo(server, refused !== undefined);
   };
 
   return async <T>(
@@ -90,40 +119,14 @@ export function createWithUpstream({ broker, pool, askForCredential, onEnd }: Wi
     use: (lease: Lease) => Promise<T>,
     toolName?: string,
   ): Promise<T> => {
-    const ask = async (refused: Refused | undefined): Promise<ProxyError> => {
-      // Of a key that is not taken an admin has to read; a missing scope is between the person and the server.
-      if (refused?.credential.kind === 'static' && refused.error.missingScopes === undefined)
-        onEnd?.failed?.(server, refused.error);
-      if (principalId !== undefined) return askForCredential(server, principalId, refused, toolName);
-      return adminHasTo(server, refused !== undefined);
-    };
-
-    const again = async (credential: Credential): Promise<T> => {
-      try {
-        return await once(server, credential, signal, use, toolName);
-      } catch (error) {
-        onEnd?.failed?.(server, error);
-        throw error;
-      }
-    };
-
-    /** What reached nobody was no try: the one more that follows a refusal is still to come. */
-    const untilHeard = async (credential: Credential): Promise<T> => {
-      try {
-        return await once(server, credential, signal, use, toolName);
-      } catch (error) {
-        if (!signal.aborted && error instanceof NotRunError && error.mayRetryNow) return again(credential);
-        onEnd?.failed?.(server, error);
-        throw error;
-      }
-    };
-
+    const work = { server, signal, use, toolName };
+    const found = broker.find(server, principalId, signal);
     const credential =
-      (await broker.find(server, principalId, signal)) ?? (await broker.look(server, principalId, signal));
-    if (credential === undefined) throw await ask(undefined);
+      (found instanceof Promise ? await found : found) ?? (await broker.look(server, principalId, signal));
+    if (credential === undefined) throw await ask(work, principalId, undefined);
     let refusal: CredentialRefusedError;
     try {
-      return await untilHeard(credential);
+      return await untilHeard(work, credential);
     } catch (error) {
       if (signal.aborted || !(error instanceof CredentialRefusedError)) throw error;
       refusal = error;
@@ -131,11 +134,13 @@ export function createWithUpstream({ broker, pool, askForCredential, onEnd }: Wi
     // A renewal brings the same scopes again (RFC 6749 §6), so there only the person can help.
     const newer =
       refusal.missingScopes === undefined ? await broker.afterRefusal(server, credential, signal) : undefined;
-    if (newer === undefined) throw await ask({ error: refusal, credential });
+    if (newer === undefined) throw await ask(work, principalId, { error: refusal, credential });
     try {
-      return await again(newer);
+      return await again(work, newer);
     } catch (error) {
-      throw error instanceof CredentialRefusedError ? await ask({ error, credential: newer }) : error;
+      throw error instanceof CredentialRefusedError
+        ? await ask(work, principalId, { error, credential: newer })
+        : error;
     }
   };
 }

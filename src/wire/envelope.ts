@@ -19,6 +19,18 @@ export interface Hop {
 /** Written anew on each hop, never carried over it. */
 const OF_ONE_HOP = new Set([META_VERSION, META_CLIENT_INFO, META_CAPABILITIES, 'progressToken']);
 
+const asking = new WeakMap<Implementation, string>();
+
+/** The same with every request of ours, up to what can be done. */
+function whoAsks(client: Implementation): string {
+  let text = asking.get(client);
+  if (text === undefined) {
+    text = `"${META_VERSION}":"${MODERN_VERSION}","${META_CLIENT_INFO}":${JSON.stringify(client)},"${META_CAPABILITIES}":`;
+    asking.set(client, text);
+  }
+  return text;
+}
+
 /** The members of `_meta`, as JSON text: what of the agent's travels on, then what this hop adds. */
 function metaMembers(id: number, meta: JsonObject | undefined, hop: Hop, wantsProgress: boolean): string[] {
   const members: string[] = [];
@@ -28,10 +40,7 @@ function metaMembers(id: number, meta: JsonObject | undefined, hop: Hop, wantsPr
   }
   if (wantsProgress) members.push(`"progressToken":${id}`);
   if (hop.era === 'modern') {
-    const client = JSON.stringify(hop.client);
-    members.push(
-      `"${META_VERSION}":"${MODERN_VERSION}","${META_CLIENT_INFO}":${client},"${META_CAPABILITIES}":${JSON.stringify(hop.capabilities)}`,
-    );
+    members.push(`${whoAsks(hop.client)}${JSON.stringify(hop.capabilities)}`);
   }
   return members;
 }
