@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Start here: read the environment, start the database and the app, stop them on a signal.
+import './young-objects.ts';
 import { readFileSync } from 'node:fs';
 import { LINK_ALONE_REFUSED } from './admin/connect-links.ts';
 import { startApp } from './app.ts';

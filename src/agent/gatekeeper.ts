@@ -44,9 +44,15 @@ export function createGatekeeper({ publicUrl, allowedHosts, allowedOrigins }: Ga
     return parsed;
   };
 
+  /** The one that nearly all requests name. What is allowed stays so: our own name only becomes known. */
+  let lastAllowed: string | undefined;
   const hostIsAllowed = (host: string): boolean => {
+    if (host === lastAllowed) return true;
     const lower = host.toLowerCase();
-    return LOOPBACK.has(hostName(lower)) || hosts.has(lower) || hosts.has(hostName(lower)) || lower === own().host;
+    const isAllowed =
+      LOOPBACK.has(hostName(lower)) || hosts.has(lower) || hosts.has(hostName(lower)) || lower === own().host;
+    if (isAllowed) lastAllowed = host;
+    return isAllowed;
   };
 
   const originIsAllowed = (origin: string): boolean => {

@@ -24,6 +24,8 @@ export interface Session {
   readonly capabilities: JsonObject;
   /** Epoch ms of the last request. */
   usedAt: number;
+  /** Higher than that of all sessions that were used before. */
+  usedTurn: number;
   /** Requests that can still be cancelled, by the text of their id. */
   inFlight: Map<string, Abortable> | undefined;
   /** The GET stream, when one is open. */
@@ -51,9 +53,10 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #limitsOf: LimitsOf;
   readonly #byId = new Map<string, Session>();
-  /** Of each caller and of each tenant; the one used longest ago comes first. */
+  /** Of each caller and of each tenant. */
   readonly #groups = new Map<string, Set<Session>>();
   readonly #stopSweep: Cancel;
+  #turn = 0;
 
   constructor(clock: Clock, limitsOf: LimitsOf) {
     this.#clock = clock;
@@ -78,6 +81,7 @@ export class Sessions {
       version,
       capabilities,
       usedAt: this.#clock.now(),
+      usedTurn: ++this.#turn,
       inFlight: undefined,
       stream: undefined,
       questions: version === LATEST_LEGACY && canShowLinks(capabilities) ? new SessionQuestions() : undefined,
@@ -95,7 +99,8 @@ export class Sessions {
     if (session === undefined || session.callerKey !== caller.key || session.agentId !== caller.agentId)
       return undefined;
     if (session.path !== route.path) return undefined;
-    this.#use(session);
+    session.usedAt = this.#clock.now();
+    session.usedTurn = ++this.#turn;
     return session;
   }
 
@@ -124,9 +129,9 @@ export class Sessions {
   #makeRoom(group: string, max: number): void {
     const sessions = this.#groups.get(group);
     while (sessions !== undefined && sessions.size >= max) {
-      const [longestUnused] = sessions;
-      if (longestUnused === undefined) return;
-      this.end(longestUnused);
+      const unused = longestUnused(sessions);
+      if (unused === undefined) return;
+      this.end(unused);
     }
   }
 
@@ -145,19 +150,14 @@ export class Sessions {
       if (sessions?.size === 0) this.#groups.delete(group);
     }
   }
-
-  /** It goes to the end of its groups, so that who makes room need not search. */
-  #use(session: Session): void {
-    const now = this.#clock.now();
-    if (session.usedAt === now) return;
-    session.usedAt = now;
-    for (const group of groupsOf(session)) {
-      const sessions = this.#groups.get(group);
-      sessions?.delete(session);
-      sessions?.add(session);
-    }
-  }
 }
 
 /** A tenant's id holds no NUL and a caller's key does, so one map serves both. */
 const groupsOf = ({ callerKey, tenantId }: Session): readonly [string, string] => [callerKey, tenantId];
+
+/** Searched for where room has to be made: to keep them in order would cost each call more. */
+function longestUnused(sessions: Iterable<Session>): Session | undefined {
+  let longest: Session | undefined;
+  for (const session of sessions) if (longest === undefined || session.usedTurn < longest.usedTurn) longest = session;
+  return longest;
+}

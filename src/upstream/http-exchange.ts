@@ -211,7 +211,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #read(reader: SseReader, chunk: Buffer): Promise<void> | undefined {
     for (let at = 0; at < chunk.length && !this.#settled; at += PIECE_BYTES) {
       reader.push(chunk.length > PIECE_BYTES ? chunk.subarray(at, at + PIECE_BYTES) : chunk);
-      const [drained, rested] = [this.#request.onBatch?.(), this.#pace?.rest(reader.blocks)];
+      const drained = this.#request.onBatch?.();
+      const rested = this.#pace?.rest(reader.blocks);
       if (drained === undefined && rested === undefined) continue;
       const left = chunk.subarray(at + PIECE_BYTES);
       return Promise.all([drained, rested])

@@ -67,16 +67,25 @@ export class Needles {
 
   /** The same of latin1 text. */
   areInText(text: string): boolean {
-    return this.#needles.length > 0 && this.areIn(Buffer.from(text, 'latin1'));
+    if (text.length < this.#shortest) return false;
+    if (text.length >= SHORT_BYTES) return this.areIn(Buffer.from(text, 'latin1'));
+    const { bits, shift, step } = (this.#samples ??= samplesOf(this.#needles));
+    const last = text.length - GRAM;
+    for (let at = 0; at <= last; at += step * GRAM) {
+      const gram = gramIn(text, at);
+      const slot = hash(gram, shift);
+      if (((bits[slot >>> 3] as number) & (1 << (slot & 7))) !== 0 && this.#isOne(text, at, gram)) return true;
+    }
+    return false;
   }
 
-  #isOne(bytes: Buffer, at: number, gram: number): boolean {
+  #isOne(text: Buffer | string, at: number, gram: number): boolean {
     const { grams, step } = this.#samples as Samples;
     const each = step * GRAM;
     for (let found = grams.indexOf(gram); found >= 0; found = grams.indexOf(gram, found + 1)) {
       const needle = this.#needles[Math.floor(found / each)] as string;
       const start = at - (found % each);
-      if (start >= 0 && bytes.toString('latin1', start, start + needle.length) === needle) return true;
+      if (start >= 0 && standsAt(text, start, needle)) return true;
     }
     return false;
   }
@@ -106,6 +115,18 @@ function samplesOf(needles: readonly string[]): Samples {
 /** A view, copied nowhere; its bytes beyond the last whole gram are left out. */
 const gramsIn = (bytes: Buffer, skipped: number): Int32Array =>
   new Int32Array(bytes.buffer, bytes.byteOffset + skipped, Math.max(0, bytes.length - skipped) >>> 2);
+
+/** The gram that stands there in the bytes of latin1 text. */
+const gramIn = (text: string, at: number): number =>
+  (text.charCodeAt(at) & 0xff) |
+  ((text.charCodeAt(at + 1) & 0xff) << 8) |
+  ((text.charCodeAt(at + 2) & 0xff) << 16) |
+  (text.charCodeAt(at + 3) << 24);
+
+const standsAt = (text: Buffer | string, start: number, needle: string): boolean =>
+  typeof text === 'string'
+    ? text.startsWith(needle, start)
+    : text.toString('latin1', start, start + needle.length) === needle;
 
 /** Multiplication spreads the bits (Knuth); the top ones are the best. */
 const hash = (gram: number, shift: number): number => Math.imul(gram, 0x9e3779b1) >>> shift;

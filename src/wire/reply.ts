@@ -13,11 +13,11 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** JSON in plain ASCII, so that it may be put into text of any encoding, bytes seen as latin1 included. */
-export const asciiJson = (value: unknown): string =>
-  (JSON.stringify(value) ?? 'null').replace(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+export function asciiJson(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'null';
+  if (typeof value === 'number') return json;
+  return json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 /** Parts that make up a message when written one after another. */
 export type Parts = readonly (Buffer | string)[];

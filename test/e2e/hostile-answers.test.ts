@@ -8,10 +8,15 @@ import { ANSWERS } from '../support/upstreams/hostile-answers.ts';
 import { isObject, type JsonObject, objectAt } from '../support/upstreams/message.ts';
 import { within } from '../support/within.ts';
 
+/** Of a call that nothing but its deadline ends. */
 const TIMEOUT_MS = 3_000;
+/** Of all others: on a busy machine their work alone takes seconds, and the deadline is not what they are about. */
+const PATIENT_MS = 12_000;
 /** Server and proxy share one thread here, and megabytes have to be written and read. */
 const LATE_MS = 6_000;
 const GOOD = '{"resultType":"complete","content":[{"type":"text","text":"fine"}]}';
+
+const serverFor = (era: string | undefined, timeoutMs: number): string => `${String(era)}${timeoutMs}`;
 
 const scene = new Scene({});
 const servers: ScriptedUpstream[] = [];
@@ -22,8 +27,13 @@ let answer = good;
 beforeAll(async () => {
   await scene.begin();
   for (const era of ERAS) servers.push(await startScripted({ era, onCall: (call) => answer(call) }));
-  const [legacy, modern] = servers.map((server) => without(server, { timeoutMs: TIMEOUT_MS }));
-  const tenant = await scene.tenant({ legacy: legacy ?? {}, modern: modern ?? {} });
+  const tenant = await scene.tenant(
+    Object.fromEntries(
+      servers.flatMap((server, nth) =>
+        [TIMEOUT_MS, PATIENT_MS].map((timeoutMs) => [serverFor(ERAS[nth], timeoutMs), without(server, { timeoutMs })]),
+      ),
+    ),
+  );
   for (const kind of RAW_KINDS) agents.push(await tenant.raw(kind));
 }, 60_000);
 
@@ -42,13 +52,15 @@ describe.each(Object.entries(ANSWERS))('%s', (_name, attack) => {
   it.each(ERAS)('of a %s server ends as it should', async (era) => {
     const agent = agents[ERAS.indexOf(era)];
     if (agent === undefined) throw new Error('no agent');
+    const timeoutMs = attack.outcome === 'upstream_timeout' ? TIMEOUT_MS : PATIENT_MS;
+    const tool = `${serverFor(era, timeoutMs)}__act`;
     answer = attack.answer;
-    const call = agent.send('tools/call', { name: `${era}__act`, arguments: {} });
-    const reply = await (await within(call, 'an answer', TIMEOUT_MS + LATE_MS)).answer();
+    const call = agent.send('tools/call', { name: tool, arguments: {} });
+    const reply = await (await within(call, 'an answer', timeoutMs + LATE_MS)).answer();
     expect(outcomeOf(reply)).toBe(attack.outcome);
     expect(JSON.stringify(reply).length).toBeLessThan(200_000);
     expect(Object.getPrototypeOf({}), 'no other prototype').not.toHaveProperty('admin');
     answer = good;
-    expect(textOf(await agent.callTool(`${era}__act`)), 'the next call').toBe('fine');
+    expect(textOf(await agent.callTool(tool)), 'the next call').toBe('fine');
   });
 });

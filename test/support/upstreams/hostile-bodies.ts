@@ -1,11 +1,14 @@
 // Answers that are too much, as bytes: packed, without end, or so slow or so finely cut that they cost more than they are.
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import type { ScriptedCall } from '../scripted-upstream.ts';
 import { type AnswerAttack, type AnswerAttacks, bare, HEAD, JSON_TYPE, MIB, once, pour } from './answer-attack.ts';
 import { resultText } from './message.ts';
 import { startEvents } from './responses.ts';
 
 const ZEROES = once(() => Buffer.alloc(64 * MIB, '0'));
+/** As tightly as it can Brotli packs for seconds, while the call waits. */
+const packQuickly = (input: Buffer): Buffer =>
+  brotliCompressSync(input, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
 const bomb = (coding: string, pack: (input: Buffer) => Buffer, type = 'application/json'): AnswerAttack['answer'] => {
   const packed = once(() => pack(ZEROES()));
   return ({ res }) => {
@@ -39,7 +42,7 @@ const slowHead = bare((socket) => {
 export const BODIES: AnswerAttacks = {
   'a gzip bomb': { answer: bomb('gzip', gzipSync), outcome: 'upstream_protocol' },
   'a deflate bomb': { answer: bomb('deflate', deflateSync), outcome: 'upstream_protocol' },
-  'a brotli bomb': { answer: bomb('br', brotliCompressSync), outcome: 'upstream_protocol' },
+  'a brotli bomb': { answer: bomb('br', packQuickly), outcome: 'upstream_protocol' },
   'a bomb in a bomb': {
     answer: bomb('gzip, gzip', (input) => gzipSync(gzipSync(input))),
     outcome: 'upstream_protocol',
