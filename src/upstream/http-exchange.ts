@@ -1,9 +1,10 @@
 // One HTTP request to an upstream and its answer, at undici's lowest interface: no stream object,
 // no promise per chunk. Bodies are read whole within a limit; event streams are handed on event by event.
 import type { Dispatcher } from 'undici';
+import { nextTurn } from '../shared/breathe.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
-import { BytePile } from '../wire/byte-pile.ts';
+import { BytePile, bufferFor } from '../wire/byte-pile.ts';
 import { SseReader } from '../wire/sse.ts';
 import type { Echo } from './echo.ts';
 import type { EgressPolicy } from './egress/policy.ts';
@@ -69,7 +70,8 @@ export interface HttpAnswer {
 
 type WayOut = Pick<Door, 'dispatcher' | 'clock'>;
 
-const LARGE = 64 * 1024;
+/** Then everybody else has a turn: a chunk may be a byte, and of those hundreds of thousands come in one read. */
+const CHUNKS_A_TURN = 1_024;
 
 /** Follows no redirect. Errors: NotRunError when no byte left; EgressDeniedError, with nothing sent; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
 export function exchangeOnce(door: WayOut, request: HttpRequest): Promise<HttpAnswer> {
@@ -116,6 +118,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0;
   /** As they came, before they were decoded. */
   #packedBytes = 0;
+  #chunks = 0;
   #limit: number;
   #pace: Pace | undefined;
   #settled = false;
@@ -168,16 +171,24 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#decoder === undefined) {
-      const slow = this.#take(chunk);
-      if (slow === undefined) return true;
-      void slow.then(() => this.#resume?.());
-      return false;
-    }
+    const mayGoOn = this.#decoder === undefined ? this.#plain(chunk) : this.#packed(chunk, this.#decoder);
+    if (!mayGoOn || ++this.#chunks % CHUNKS_A_TURN > 0) return mayGoOn;
+    void nextTurn().then(() => this.#resume?.());
+    return false;
+  }
+
+  /** False says: no more until `resume`. */
+  #plain(chunk: Buffer): boolean {
+    const slow = this.#take(chunk);
+    void slow?.then(() => this.#resume?.());
+    return slow === undefined;
+  }
+
+  #packed(chunk: Buffer, decoder: Decoder): boolean {
     this.#packedBytes += chunk.length;
     // Packed bytes may unpack to nothing for ever.
     if (this.#packedBytes > MAX_BODY_BYTES) throw this.#tooLarge();
-    return this.#decoder.write(chunk, () => this.#resume?.());
+    return decoder.write(chunk, () => this.#resume?.());
   }
 
   onComplete(): void {
@@ -210,7 +221,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** In pieces, with a rest behind each where one is due: what came in one go must not be read in one go. */
   #read(reader: SseReader, chunk: Buffer): Promise<void> | undefined {
     for (let at = 0; at < chunk.length && !this.#settled; at += PIECE_BYTES) {
+      const before = reader.blocks;
       reader.push(chunk.length > PIECE_BYTES ? chunk.subarray(at, at + PIECE_BYTES) : chunk);
+      // A piece of an event is no event yet, and there may be very many pieces.
+      if (reader.blocks === before) continue;
       const drained = this.#request.onBatch?.();
       const rested = this.#pace?.rest(reader.blocks);
       if (drained === undefined && rested === undefined) continue;
@@ -278,10 +292,4 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#decoder?.close();
     this.#request.signal?.removeEventListener('abort', this.abort);
   }
-}
-
-/** A buffer for a body that says it is large, within what is taken at all. */
-function bufferFor(length: string | undefined, limit: number): Buffer | undefined {
-  const bytes = Number(length);
-  return bytes > LARGE && bytes <= limit ? Buffer.allocUnsafe(bytes) : undefined;
 }

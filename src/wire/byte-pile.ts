@@ -3,6 +3,7 @@
 
 const SMALL_BYTES = 4 * 1024;
 const BLOCK_BYTES = 64 * 1024;
+const LARGE = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class BytePile {
@@ -49,4 +50,10 @@ export class BytePile {
     this.#block = NOTHING;
     this.#used = 0;
   }
+}
+
+/** A buffer for a body that says it is large, within what is taken at all. */
+export function bufferFor(length: string | undefined, limit: number): Buffer | undefined {
+  const bytes = Number(length);
+  return bytes > LARGE && bytes <= limit ? Buffer.allocUnsafe(bytes) : undefined;
 }
