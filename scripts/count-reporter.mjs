@@ -29,7 +29,10 @@ export default class CountReporter {
   }
 }
 
-const firstLine = (error) => String(error?.message ?? error).split('\n')[0].slice(0, 300);
+const firstLine = (error) =>
+  String(error?.message ?? error)
+    .split('\n')[0]
+    .slice(0, 300);
 
 function appendLines(file, lines) {
   if (file !== undefined && lines.length > 0) appendFileSync(file, lines.map((line) => `${line}\n`).join(''));
