@@ -8,13 +8,13 @@ import { createGatekeeper } from './agent/gatekeeper.ts';
 import { createHttpApp } from './agent/http.ts';
 import { Listeners } from './agent/listeners.ts';
 import { createMcpEndpoint } from './agent/mcp-endpoint.ts';
-import { createMethods } from './agent/methods.ts';
 import { challengeFor } from './agent/protected-resource.ts';
 import { listenForAgents } from './agent/server.ts';
 import { Sessions } from './agent/sessions.ts';
 import { createCredentialParts } from './app-credentials.ts';
 import { createFairness } from './app-fairness.ts';
 import { createLinks } from './app-links.ts';
+import { createAgentMethods } from './app-methods.ts';
 import type { App, AppOptions } from './app-options.ts';
 import { createPages } from './app-pages.ts';
 import { createVaultParts } from './app-vault.ts';
@@ -35,7 +35,6 @@ import { createAuthenticator } from './identity/authenticate.ts';
 import { createIssuersOf } from './identity/issuers-of.ts';
 import { createAskForCredential } from './proxy/ask-for-credential.ts';
 import { createAskSignIn } from './proxy/ask-sign-in.ts';
-import { createCallTool } from './proxy/call-tool.ts';
 import { createConnectTool } from './proxy/connect-tool.ts';
 import { createToolSource } from './proxy/discover-tools.ts';
 import { createRequestStates } from './proxy/request-state.ts';
@@ -44,7 +43,6 @@ import { createSignedIn } from './proxy/signed-in.ts';
 import { createSignInWaits } from './proxy/wait-for-sign-in.ts';
 import { createWatchLists } from './proxy/watch-lists.ts';
 import { createWithUpstream, keyNotTaken } from './proxy/with-upstream.ts';
-import { createShaper } from './result/shape.ts';
 import type { Change } from './shared/changes.ts';
 import type { PrincipalId } from './shared/id.ts';
 import { Lifecycle } from './shared/lifecycle.ts';
@@ -146,6 +144,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     );
 
     // The path of a request
+    const { listDeadlineMs } = limits;
     const askForCredential = createAskForCredential({ broker, scopes: credentialParts.scopes, clock });
     const withUpstream = createWithUpstream({ broker, pool, askForCredential, onEnd: troubles });
     const discovering = createWithUpstream({
@@ -171,7 +170,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       hasCredential,
       ownerKeyOf,
       self,
-      listDeadlineMs: limits.listDeadlineMs,
+      listDeadlineMs,
       clock,
     });
     const watch = createWatchLists({ pool, discovery, registry, broker, clock, logger });
@@ -189,8 +188,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       waitMs: limits.signInWaitMs,
     });
     const connect = createConnectTool({ broker, askForCredential, askSignIn });
-    const callTool = createCallTool({ catalog, connect, askSignIn, withUpstream, shaper: createShaper(self), clock });
-    const operations = { callTool, listTools: catalog.view };
+    const path = { withUpstream, discovering, pool, registry, catalog, clock };
+    const methods = createAgentMethods({ ...path, connect, askSignIn, hasCredential, listDeadlineMs, self });
 
     // The edges
     const signedIn = createSignedIn(discovery, registry);
@@ -204,7 +203,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         challengeFor(publicUrl, route, error, request.headers.authorization !== undefined),
       onKnown: fair.onKnown,
       shares,
-      methods: createMethods(operations, self),
+      methods,
       signInDone: createSignInDone({ registry, waits: noticeWaits, clock }),
       sessions,
       listeners,

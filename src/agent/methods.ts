@@ -36,9 +36,17 @@ export interface Exchange {
 /** Gives the whole answer; throws BadMessage or a ProxyError. */
 type Method = (exchange: Exchange) => Promise<Parts>;
 
+/** Methods that are not written down here. */
+export interface MoreMethods {
+  /** By name, in both eras. */
+  readonly both: readonly (readonly [string, Method])[];
+  /** For one server: any other method. */
+  readonly other: Method;
+}
+
 export interface Methods {
-  /** Undefined for a method that this era does not have. */
-  find(incoming: Incoming): Method | undefined;
+  /** Throws BadMessage for a method that this era does not have. */
+  find(incoming: Incoming, scope: Scope): Method;
   /** What answers a request that is not begun at all. Throws `error` where the client has to be told, not the model. */
   notDone(incoming: Incoming, error: ProxyError): Parts;
   /** The result of initialize, as JSON text, and the version agreed on (2025-11-25 §lifecycle). Throws BadMessage. */
@@ -49,7 +57,8 @@ export interface Methods {
   };
 }
 
-const CAPABILITIES = { tools: { listChanged: true } } as const;
+/** Of servers that come and go: some of them have prompts, some have resources, and lists may be empty. */
+const CAPABILITIES = { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {} } as const;
 const NO_CAPABILITIES: JsonObject = {};
 /** A session keeps them as long as it lives. */
 const MAX_CAPABILITIES_BYTES = 16 * 1024;
@@ -58,7 +67,11 @@ const answer = (idText: string, resultText: string): Parts => [
   `{"jsonrpc":"2.0","id":${idText},"result":${resultText}}`,
 ];
 
-export function createMethods(operations: Operations, self: Implementation): Methods {
+/** What belongs to a session, a stream or another direction means nothing, or too much, to a server behind us. */
+const OURS =
+  /^(?:initialize|ping|server\/|tools\/|logging\/|resources\/|prompts\/|completion\/|notifications\/|subscriptions\/|tasks\/|sampling\/|elicitation\/|roots\/|keybearer)/;
+
+export function createMethods(operations: Operations, self: Implementation, more: MoreMethods): Methods {
   const stamped = { [META_SERVER_INFO]: self };
 
   const listTools: Method = async ({ caller, scope, incoming, signal }) => {
@@ -83,8 +96,7 @@ export function createMethods(operations: Operations, self: Implementation): Met
     const { name } = params as { name?: unknown };
     if (typeof name !== 'string')
       throw new BadMessage(era === 'modern' ? 400 : 200, -32602, 'params.name must be the name of a tool.', idText);
-    const token = metaOf(params)?.['progressToken'];
-    const progressToken = typeof token === 'string' || typeof token === 'number' ? asciiJson(token) : undefined;
+    const progressToken = progressTokenOf(params);
     try {
       const result = await operations.callTool(
         caller,
@@ -125,15 +137,17 @@ export function createMethods(operations: Operations, self: Implementation): Met
 
   const ping: Method = ({ incoming }) => Promise.resolve(answer(incoming.idText, '{}'));
 
-  const both: [string, Method][] = [
-    ['tools/list', listTools],
-    ['tools/call', callTool],
-  ];
+  const both: (readonly [string, Method])[] = [['tools/list', listTools], ['tools/call', callTool], ...more.both];
   const legacy = new Map<string, Method>([...both, ['ping', ping]]);
   const modern = new Map<string, Method>([...both, ['server/discover', discover]]);
 
   return {
-    find: ({ era, method }) => (era === 'modern' ? modern : legacy).get(method),
+    find(incoming, { only }) {
+      const found = (incoming.era === 'modern' ? modern : legacy).get(incoming.method);
+      if (found !== undefined) return found;
+      if (only === undefined || OURS.test(incoming.method)) throw noSuchMethod(incoming);
+      return more.other;
+    },
     notDone(incoming, error) {
       if (incoming.method !== 'tools/call') throw error;
       return failed(incoming, error);
@@ -158,3 +172,18 @@ export function statedCapabilities(params: JsonObject): JsonObject {
   const stated = metaOf(params)?.[META_CAPABILITIES];
   return isJsonObject(stated) ? stated : NO_CAPABILITIES;
 }
+
+/** JSON text of the token under which the agent wants to hear of progress. */
+export function progressTokenOf(params: JsonObject): string | undefined {
+  const token = metaOf(params)?.['progressToken'];
+  return typeof token === 'string' || typeof token === 'number' ? asciiJson(token) : undefined;
+}
+
+/** In the modern era over HTTP 404 (2026-07-28 §basic/transports/streamable-http). */
+export const noSuchMethod = ({ era, method, idText }: Incoming): BadMessage =>
+  new BadMessage(
+    era === 'modern' ? 404 : 200,
+    -32601,
+    `There is no method ${JSON.stringify(method.slice(0, 128))} here.`,
+    idText,
+  );

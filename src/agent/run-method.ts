@@ -5,7 +5,7 @@ import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import { LightAbort } from '../shared/light-abort.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type RpcError, toRpcError } from './errors.ts';
-import { BadMessage, type Incoming } from './message.ts';
+import type { Incoming } from './message.ts';
 import { type Methods, statedCapabilities } from './methods.ts';
 import type { Refuse } from './refuse.ts';
 import type { Responder } from './responder.ts';
@@ -51,16 +51,7 @@ export function createRunMethod({ methods, refuse, elicitUrl, logger }: RunMetho
   return (run) => {
     const { caller, incoming, tooMany, session, responder, response, route } = run;
     const { idText } = incoming;
-    const method = methods.find(incoming);
-    if (method === undefined) {
-      const status = incoming.era === 'modern' ? 404 : 200;
-      throw new BadMessage(
-        status,
-        -32601,
-        `There is no method ${JSON.stringify(incoming.method.slice(0, 128))} here.`,
-        idText,
-      );
-    }
+    const method = methods.find(incoming, route);
     if (tooMany !== undefined) {
       responder.send(methods.notDone(incoming, tooMany));
       return;

@@ -29,7 +29,7 @@ export interface CallToolDeps {
 }
 
 /** Progress restarts a call's timeout, but nothing runs longer than this. */
-const CEILING_MS = 10 * 60_000;
+export const CEILING_MS = 10 * 60_000;
 const LARGE_BYTES = 2 * 1024 * 1024;
 
 export function createCallTool(deps: CallToolDeps): CallTool {
@@ -118,7 +118,7 @@ const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** Of many servers behind one endpoint the agent should know which one it was. */
-function named(error: unknown, server: UpstreamServer): unknown {
+export function named(error: unknown, server: UpstreamServer): unknown {
   if (!(error instanceof ProxyError) || !OF_THE_SERVER.has(error.code)) return error;
   const message = error.message.includes(server.name) ? error.message : `${server.name}: ${error.message}`;
   return new ProxyError(error.code, message, { data: { server: server.name, ...error.data }, cause: error });
@@ -144,7 +144,7 @@ function toRequest(call: Call, tool: Tool, timer: Timer, signal: AbortSignal): U
   };
 }
 
-const tooLate = (server: UpstreamServer): ProxyError =>
+export const tooLate = (server: UpstreamServer): ProxyError =>
   new ProxyError(
     'upstream_timeout',
     `${server.name} did not answer within ${server.timeoutMs} ms. The call may have run.`,

@@ -1,5 +1,6 @@
-// Asks a server for all its tools, page by page, within bounds: a server that pages for ever, repeats a
+// Asks a server for all its tools, or for another of its lists, page by page, within bounds: a server that pages for ever, repeats a
 // cursor or sends too much is reported as such, and only it.
+import { type Listing, TOOLS } from '../catalog/list-kind.ts';
 import { listedTools, writtenTool } from '../catalog/tool.ts';
 import type { ToolSource } from '../catalog/tool-source.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -43,8 +44,12 @@ export function createToolSource({ withUpstream, clock }: DiscoverToolsDeps): To
 }
 
 /** Every page once; an empty-string cursor is a cursor (2026-07-28 §server/utilities/pagination). */
-export async function listAll(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
-  if (connection.capabilities['tools'] === undefined) return [];
+export async function listAll(
+  connection: Connection,
+  signal: AbortSignal,
+  list: Listing = TOOLS,
+): Promise<readonly string[]> {
+  if (connection.capabilities[list.capability] === undefined) return [];
   const tools: string[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
@@ -52,27 +57,27 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
   const breathe = startBreathing();
   for (let page = 0; page < MAX_PAGES; page++) {
     const reply = await connection.request({
-      method: 'tools/list',
+      method: list.method,
       params: cursor === undefined ? {} : { cursor },
       signal,
     });
-    if (reply.isError) throw refusal(reply.smallMember('message', MESSAGE_BYTES));
+    if (reply.isError) throw refusal(list, reply.smallMember('message', MESSAGE_BYTES));
     bytes += reply.bytes.length;
     // Before anything is parsed: a parse of that much would hold up everybody else.
-    if (bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_BYTES} bytes of tools`);
+    if (bytes > MAX_BYTES) throw tooMuch(`more than ${MAX_BYTES} bytes of ${list.many}`);
     // Each of these looks at all of it, as reading it did.
     await breathe(reply.bytes.length);
-    const at = reply.memberAt('tools');
+    const at = reply.memberAt(list.member);
     await breathe(reply.bytes.length);
     const listed = at === undefined ? undefined : listedTools(reply.bytes, at);
     for (;;) {
       const one = listed?.next();
       if (one === undefined || one.value === false)
-        throw new ProxyError('upstream_protocol', 'The server answered tools/list without a list of tools.');
+        throw new ProxyError('upstream_protocol', `The server answered ${list.method} without a list of ${list.many}.`);
       if (one.value === true) break;
       // What is behind the first that is too many is not looked at.
-      if (tools.length === MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} tools`);
-      const item = parsed(one.value);
+      if (tools.length === MAX_TOOLS) throw tooMuch(`more than ${MAX_TOOLS} ${list.many}`);
+      const item = parsed(list, one.value);
       const read = breathe(one.value.size);
       if (read !== undefined) await read;
       tools.push(writtenTool(item));
@@ -86,20 +91,20 @@ export async function listAll(connection: Connection, signal: AbortSignal): Prom
     seen.add(next);
     cursor = next;
   }
-  throw tooMuch(`more than ${MAX_PAGES} pages of tools`);
+  throw tooMuch(`more than ${MAX_PAGES} pages of ${list.many}`);
 }
 
-function parsed(item: { parse(): unknown }): unknown {
+function parsed({ one }: Listing, item: { parse(): unknown }): unknown {
   try {
     return item.parse();
   } catch {
-    throw new ProxyError('upstream_protocol', 'The server listed a tool that is not JSON.');
+    throw new ProxyError('upstream_protocol', `The server listed a ${one} that is not JSON.`);
   }
 }
 
-function refusal(message: unknown): ProxyError {
+function refusal({ many }: Listing, message: unknown): ProxyError {
   const why = typeof message === 'string' ? message.slice(0, 200) : 'no reason given';
-  return new ProxyError('upstream_protocol', `The server refused to list its tools: ${why}`);
+  return new ProxyError('upstream_protocol', `The server refused to list its ${many}: ${why}`);
 }
 
 const tooMuch = (what: string): ProxyError => new ProxyError('upstream_protocol', `The server lists ${what}.`);

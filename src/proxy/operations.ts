@@ -1,5 +1,6 @@
 // What an edge may ask for. Rules live behind these, never in an edge.
 import type { Scope } from '../catalog/catalog.ts';
+import type { ItemKind } from '../catalog/list-kind.ts';
 import type { View } from '../catalog/view.ts';
 import type { Hearing } from '../connection/connection.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -13,11 +14,10 @@ export interface AgentHearing extends Hearing {
   stillHere(): void;
 }
 
-export interface Call {
+/** What an agent asks for, in its own words. */
+export interface Request {
   readonly scope: Scope;
-  /** Name as listed to the agent. */
-  readonly name: string;
-  /** The request's params as they came; carried on but for the name and the hop's own `_meta`. */
+  /** As they came; carried on but for names of ours and the hop's own `_meta`. */
   readonly params: JsonObject;
   readonly era: Era;
   /** What the agent said it can do; a modern agent's is told to modern servers. */
@@ -25,10 +25,16 @@ export interface Call {
   /** JSON text of the agent's progress token. */
   readonly progressToken: string | undefined;
   readonly hearing: AgentHearing;
+  /** Makes the operation's own signal fire, with this reason: how a timeout ends the request. */
+  readonly abort: (reason: Error) => void;
+}
+
+/** A call of a tool. */
+export interface Call extends Request {
+  /** Name as listed to the agent. */
+  readonly name: string;
   /** How an agent that can show links is asked while its call stays open; undefined when it cannot be. */
   readonly questions: Questions | undefined;
-  /** Makes the operation's own signal fire, with this reason: how a timeout ends the call. */
-  readonly abort: (reason: Error) => void;
 }
 
 /** Port: the way by which an agent's answers come back to whoever asked it. The question goes over `hearing`. */
@@ -45,6 +51,17 @@ export type Answer =
   /** A result of our own. */
   | { readonly kind: 'result'; readonly result: JsonObject };
 
+/** A page of a list that was put together of those of several servers. */
+export interface Page {
+  readonly kind: 'page';
+  /** The member in which the list stands. */
+  readonly member: string;
+  /** Each as JSON text. */
+  readonly items: readonly string[];
+  readonly nextCursor: string | undefined;
+  readonly meta: JsonObject;
+}
+
 /** Errors, thrown or rejected with: any ProxyError; the signal's reason when it fires. */
 export type CallTool = (caller: Caller, call: Call, signal: AbortSignal) => Promise<Answer>;
 
@@ -53,6 +70,31 @@ export type ListTools = (caller: Caller, scope: Scope, signal: AbortSignal) => P
 
 /** Waits for the sign-in that an error asked for, as long as its link lives: whether it happened. */
 export type SignInDone = (caller: Caller, asked: SignInRequiredError, signal: AbortSignal) => Promise<boolean>;
+
+/** Errors as `CallTool`; `not_found` for what is not there. */
+type Ask<More> = (caller: Caller, request: Request & More, signal: AbortSignal) => Promise<Answer>;
+
+/** Prompts, resources, and what is none of ours. */
+export interface ItemOperations {
+  readonly listItems: (
+    caller: Caller,
+    request: Request & { readonly kind: ItemKind },
+    signal: AbortSignal,
+  ) => Promise<Answer | Page>;
+  readonly getPrompt: Ask<{ readonly name: string }>;
+  readonly readResource: Ask<{ readonly uri: string }>;
+  readonly complete: Ask<{ readonly ref: CompletionRef }>;
+  /** Any other method, for the one server of the scope; undefined where there is none. */
+  readonly pass: (
+    caller: Caller,
+    request: Request & { readonly method: string },
+    signal: AbortSignal,
+  ) => Promise<Answer | undefined>;
+}
+
+export type CompletionRef =
+  | { readonly type: 'ref/prompt'; readonly name: string }
+  | { readonly type: 'ref/resource'; readonly uri: string };
 
 export interface Operations {
   readonly callTool: CallTool;

@@ -1,6 +1,7 @@
 // What may come back, in order: size limit, label of origin, and the words of the agent's era. A result
 // that needs no change but an inserted member stays bytes.
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
+import { ProxyError } from '../shared/errors.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { type Era, META_SERVER_INFO } from '../wire/era.ts';
 import { OPEN, QUOTE } from '../wire/json-bytes.ts';
@@ -18,7 +19,13 @@ const RESERVED = 'keybearer/';
 const RESULT_TYPE = '"resultType":"complete"';
 
 export interface Shaper {
+  /** Of a call of a tool: what is too large is cut. */
   shape(reply: Reply, server: UpstreamServer, from: Era, to: Era): Shaped;
+  /**
+   * Of any other request. What is too large is refused, for nobody knows where it could be cut.
+   * `isCacheable`: modern agents are told how long it keeps (2026-07-28 §server/utilities/caching).
+   */
+  shapeOther(reply: Reply, server: UpstreamServer, from: Era, to: Era, isCacheable: boolean): Shaped;
 }
 
 export function createShaper(self: Implementation): Shaper {
@@ -34,29 +41,60 @@ export function createShaper(self: Implementation): Shaper {
     return label;
   };
 
+  const shaped = (
+    reply: Reply,
+    server: UpstreamServer,
+    from: Era,
+    to: Era,
+    more: readonly Edit[],
+    hint = '',
+  ): Shaped => {
+    const at = reply.objectAt;
+    if (at === undefined) return { reply, edits: [] };
+    const label = labelOf(server);
+    const hasStamp = to === 'legacy' || (from === 'modern' && reply.mayHaveMeta && reply.mentions(META_SERVER_INFO));
+    const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
+    const own = reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
+    const members: string[] = [];
+    if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
+    if (hint !== '') members.push(hint);
+    if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
+    const first = {
+      ...reply.insertInto(at, members.join(',')),
+      remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0,
+    };
+    const edit = own === undefined ? undefined : metaEdit(reply, own, meta);
+    const inner = edit === undefined ? more : [edit, ...more];
+    return { reply, edits: first.text === '' && first.remove === 0 ? inner : [first, ...inner] };
+  };
+
   return {
     shape(received, server, from, to) {
       if (received.isError) return { reply: errorWithin(received, server.maxResultBytes), edits: [] };
-      const reply = withinLimit(received, server.maxResultBytes);
-      const at = reply.objectAt;
-      if (at === undefined) return { reply, edits: [] };
-      const label = labelOf(server);
-      const hasStamp = to === 'legacy' || (from === 'modern' && reply.mayHaveMeta && reply.mentions(META_SERVER_INFO));
-      const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
-      const own = reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
-      const members: string[] = [];
-      if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
-      if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
-      const first = {
-        ...reply.insertInto(at, members.join(',')),
-        remove: from === 'modern' && to === 'legacy' ? resultTypeLength(reply, at) : 0,
-      };
-      const edit = own === undefined ? undefined : metaEdit(reply, own, meta);
-      const inner = edit === undefined ? [] : [edit];
-      return { reply, edits: first.text === '' && first.remove === 0 ? inner : [first, ...inner] };
+      return shaped(withinLimit(received, server.maxResultBytes), server, from, to, []);
+    },
+    shapeOther(reply, server, from, to, isCacheable) {
+      if (reply.isError) return { reply: errorWithin(reply, server.maxResultBytes), edits: [] };
+      if (reply.payloadBytes > server.maxResultBytes)
+        throw new ProxyError(
+          'upstream_protocol',
+          `The answer has ${reply.payloadBytes} bytes. An admin can allow more for this server: maxResultBytes is ${server.maxResultBytes}.`,
+        );
+      if (to === 'legacy' || !isCacheable) return shaped(reply, server, from, to, []);
+      const [ttl, scope] = ['ttlMs', 'cacheScope'].map((name) =>
+        reply.mentions(name) ? reply.memberAt(name) : undefined,
+      );
+      const hint = [ttl === undefined ? '"ttlMs":0' : '', scope === undefined ? PRIVATE : ''].filter(
+        (text) => text !== '',
+      );
+      // Whatever its server says of it: what came by one person's key is for that person.
+      const edits = scope === undefined ? [] : [reply.replaceValue(scope, '"private"')];
+      return shaped(reply, server, from, to, edits, hint.join(','));
     },
   };
 }
+
+const PRIVATE = '"cacheScope":"private"';
 
 const hasResultType = (reply: Reply): boolean =>
   reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;

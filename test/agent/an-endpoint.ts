@@ -3,7 +3,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Listeners } from '../../src/agent/listeners.ts';
 import { createMcpEndpoint } from '../../src/agent/mcp-endpoint.ts';
-import { createMethods } from '../../src/agent/methods.ts';
+import { createMethods, type MoreMethods } from '../../src/agent/methods.ts';
 import { parseMcpRoute } from '../../src/agent/route.ts';
 import { Sessions } from '../../src/agent/sessions.ts';
 import type { Caller } from '../../src/identity/caller.ts';
@@ -29,6 +29,9 @@ export const JSON_BODY: OutgoingHttpHeaders = {
 };
 
 export type CallTool = (caller: Caller, call: Call, signal: AbortSignal) => Promise<Answer>;
+
+/** Methods other than those of tools are tried with the whole product. */
+const NO_MORE: MoreMethods = { both: [], other: () => Promise.reject(new Error('no such method')) };
 
 export class Bench {
   readonly clock = new FakeClock();
@@ -73,7 +76,7 @@ export class Bench {
       challenge: (_request, route, { code }) => `Bearer path="${route.path}", why="${code}"`,
       onKnown: (request) => this.known.push(`${request.method}`),
       shares,
-      methods: createMethods(operations, SELF),
+      methods: createMethods(operations, SELF, NO_MORE),
       signInDone: (...args) => this.signInDone(...args),
       sessions: this.sessions,
       listeners: this.listeners,

@@ -15,7 +15,11 @@ describe('a session', () => {
     expect(answered.json()).toEqual({
       jsonrpc: '2.0',
       id: 'a',
-      result: { protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo: SELF },
+      result: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {} },
+        serverInfo: SELF,
+      },
     });
     expect((await bench.post(request('initialize', { protocolVersion: '1999-01-01' }))).json()).toMatchObject({
       result: { protocolVersion: '2025-11-25' },

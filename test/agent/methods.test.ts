@@ -6,7 +6,7 @@ const nothing = (): never => {
   throw new Error('not asked for');
 };
 const OPERATIONS: Operations = { callTool: nothing, listTools: nothing };
-const methods = createMethods(OPERATIONS, { name: 'keybearer', version: '1' });
+const methods = createMethods(OPERATIONS, { name: 'keybearer', version: '1' }, { both: [], other: nothing });
 
 describe('initialize', () => {
   it('keeps what the agent says it can do', () => {

@@ -1,0 +1,87 @@
+// The prompts, resources or templates of several servers as one list: under which name each is offered, and how an agent's
+// word finds its way back. Routing goes by this table; only a told-apart URI says by itself whose it is.
+import { isJsonObject } from '../wire/reply.ts';
+import type { ItemListing } from './list-kind.ts';
+import { exposedName } from './tool-name.ts';
+import type { UpstreamServer } from './upstream-server.ts';
+
+/** What one server lists, in its own order. */
+export interface ServerItems {
+  readonly server: UpstreamServer;
+  /** Each as JSON text. */
+  readonly items: readonly string[];
+}
+
+export interface Item {
+  readonly server: UpstreamServer;
+  /** The server's own name or URI for it. */
+  readonly own: string;
+  /** The agent's. */
+  readonly exposed: string;
+  /** As it is listed to the agent. */
+  readonly json: string;
+}
+
+/** By the agent's word for it, in the order in which they are listed. */
+export type ItemView = ReadonlyMap<string, Item>;
+
+/**
+ * @param lists in the order of the servers' names: of two that say the same the first keeps it
+ * @param isOffered whether an admin lets this one be seen
+ */
+export function viewItems(
+  listing: ItemListing,
+  lists: readonly ServerItems[],
+  isOffered: (server: UpstreamServer, own: string) => boolean,
+): ItemView {
+  const view = new Map<string, Item>();
+  const holders = new Map<string, string>();
+  for (const { server } of lists) if (!holders.has(server.prefix)) holders.set(server.prefix, server.name);
+  for (const { server, items } of lists) {
+    const own = new Set<string>();
+    for (const text of items) {
+      const item = JSON.parse(text) as unknown;
+      const key = isJsonObject(item) ? item[listing.key] : undefined;
+      // Without a key it cannot be asked for; the first of two stays.
+      if (!isJsonObject(item) || typeof key !== 'string' || key === '' || own.has(key)) continue;
+      own.add(key);
+      if (!isOffered(server, key)) continue;
+      const isTaken = (name: string): boolean => view.has(name);
+      const exposed =
+        listing.key === 'name'
+          ? exposedName(
+              server.prefix,
+              server.name,
+              key,
+              (name) => holders.get(server.prefix) !== server.name || isTaken(name),
+            )
+          : isTaken(key)
+            ? tellApart(server.name, key)
+            : key;
+      if (isTaken(exposed)) continue;
+      const json = exposed === key ? text : JSON.stringify({ ...item, [listing.key]: exposed });
+      view.set(exposed, { server, own: key, exposed, json });
+    }
+  }
+  return listing.key === 'name' ? sorted(view) : view;
+}
+
+/** As tools are: in the order of their names. */
+const sorted = (view: ItemView): ItemView => new Map([...view].sort(([a], [b]) => (a < b ? -1 : 1)));
+
+const APART = 'keybearer://';
+
+/** A URI, or a template, that another server has as well: ours say whose they are. */
+export const tellApart = (serverName: string, uri: string): string =>
+  `${APART}${serverName}/${encodeURIComponent(Buffer.from(uri).toString())}`;
+
+/** Undefined for a URI that is not told apart. */
+export function toldApart(uri: string): { readonly serverName: string; readonly own: string } | undefined {
+  const found = /^keybearer:\/\/([a-z0-9-]{1,32})\/(.+)$/.exec(uri);
+  if (found === null) return undefined;
+  try {
+    return { serverName: found[1] as string, own: decodeURIComponent(found[2] as string) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+// Which prompts and resources of a server are offered: what an admin listed, or all. What is not offered is, for
+// agents, not there.
+import { compileGlobs } from '../catalog/glob.ts';
+import type { ItemKind } from '../catalog/list-kind.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
+
+interface Allowed {
+  readonly prompt: (name: string) => boolean;
+  readonly resource: (uri: string) => boolean;
+}
+
+const known = new WeakMap<UpstreamServer, Allowed>();
+const everything = (): boolean => true;
+
+function allowedOf(server: UpstreamServer): Allowed {
+  let allowed = known.get(server);
+  if (allowed === undefined) {
+    const { promptsOnly, resourcesOnly } = server;
+    allowed = {
+      prompt: promptsOnly === undefined ? everything : compileGlobs(promptsOnly),
+      resource: resourcesOnly === undefined ? everything : compileGlobs(resourcesOnly),
+    };
+    known.set(server, allowed);
+  }
+  return allowed;
+}
+
+/** @param key the server's own name for it: a prompt's name, a resource's URI, a template's text */
+export function isAllowed(server: UpstreamServer, kind: ItemKind, key: string): boolean {
+  const { prompt, resource } = allowedOf(server);
+  return kind === 'prompts' ? prompt(key) : resource(key);
+}
+
+/** Whether something of this kind may be left out of the server's own lists. */
+export const isFiltered = ({ promptsOnly, resourcesOnly }: UpstreamServer, kind: ItemKind): boolean =>
+  (kind === 'prompts' ? promptsOnly : resourcesOnly) !== undefined;
+
+/** Whether an admin keeps anything of this server from agents, or wants to be asked about it. */
+export const isRestricted = (server: UpstreamServer): boolean =>
+  server.only !== undefined ||
+  server.except.length > 0 ||
+  server.promptsOnly !== undefined ||
+  server.resourcesOnly !== undefined ||
+  (server.gated !== undefined && server.gated !== false);
