@@ -95,7 +95,7 @@ function refIn(incoming: Incoming): CompletionRef {
 
 function textIn(incoming: Incoming, object: JsonObject, key: string, place = ''): string {
   const value = object[key];
-  if (typeof value !== 'string') throw bad(incoming, `params.${place}${key} must be a text.`);
+  if (typeof value !== 'string' || value === '') throw bad(incoming, `params.${place}${key} must be a text.`);
   return value;
 }
 

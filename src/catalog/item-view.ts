@@ -71,17 +71,12 @@ const sorted = (view: ItemView): ItemView => new Map([...view].sort(([a], [b]) =
 
 const APART = 'keybearer://';
 
-/** A URI, or a template, that another server has as well: ours say whose they are. */
-export const tellApart = (serverName: string, uri: string): string =>
-  `${APART}${serverName}/${encodeURIComponent(Buffer.from(uri).toString())}`;
+/** A URI, or a template, that another server has as well: ours say whose they are, and hold it as it is. */
+export const tellApart = (serverName: string, own: string): string => `${APART}${serverName}/${own}`;
 
 /** Undefined for a URI that is not told apart. */
 export function toldApart(uri: string): { readonly serverName: string; readonly own: string } | undefined {
-  const found = /^keybearer:\/\/([a-z0-9-]{1,32})\/(.+)$/.exec(uri);
-  if (found === null) return undefined;
-  try {
-    return { serverName: found[1] as string, own: decodeURIComponent(found[2] as string) };
-  } catch {
-    return undefined;
-  }
+  const slash = uri.indexOf('/', APART.length);
+  if (!uri.startsWith(APART) || slash < 0 || slash === uri.length - 1) return undefined;
+  return { serverName: uri.slice(APART.length, slash), own: uri.slice(slash + 1) };
 }

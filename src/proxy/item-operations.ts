@@ -78,7 +78,7 @@ export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
     try {
       return await meantBy(caller, scope, 'resources', uri, signal);
     } catch (error) {
-      if (scope.only !== undefined || toldApart(uri) !== undefined) throw error;
+      if (scope.only !== undefined || uri.startsWith('keybearer:')) throw error;
       const templates = await offerItems(caller, 'templates', signal);
       const meant = fromTemplates(templates, uri) ?? (await soleServer(caller, uri, signal));
       if (meant === undefined || !isAllowed(meant.server, 'resources', meant.own)) throw error;
