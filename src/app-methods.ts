@@ -22,7 +22,9 @@ export function createAgentMethods({ discovering, self, ...parts }: MethodParts)
   const deps = { ...parts, shaper: createShaper(self) };
   const itemsOf = createServerItems({ withUpstream: discovering, clock: deps.clock });
   const offerItems = createOfferItems({ ...deps, itemsOf });
-  const items = createItemOperations({ ...deps, offerItems, itemsOf, forward: createForward(deps) });
+  const forward = createForward(deps);
+  const forwardQuietly = createForward({ ...deps, withUpstream: discovering });
+  const items = createItemOperations({ ...deps, offerItems, itemsOf, forward, forwardQuietly });
   const tools = { callTool: createCallTool(deps), listTools: deps.catalog.view };
   return createMethods(tools, self, createItemMethods(items, self));
 }

@@ -20,6 +20,8 @@ export interface ItemOperationsDeps {
   readonly offerItems: OfferItems;
   readonly itemsOf: ServerItemsOf;
   readonly forward: Forward;
+  /** The same for lists, which many agents ask for before anybody wants anything: nobody is asked to sign in. */
+  readonly forwardQuietly: Forward;
 }
 
 const PAGE_ITEMS = 1_000;
@@ -32,7 +34,7 @@ interface Meant {
 }
 
 export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
-  const { registry, offerItems, forward } = deps;
+  const { registry, offerItems, itemsOf, forward, forwardQuietly } = deps;
 
   const serverNamed = async (caller: Caller, name: string): Promise<UpstreamServer | undefined> => {
     const found = (await registry.tenant(caller.tenantId)).byName.get(name)?.server;
@@ -98,18 +100,17 @@ export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
     async listItems(caller, request, signal) {
       const { kind, scope, params } = request;
       const server = await only(caller, scope);
-      const { method, member, capability } = ITEMS[kind];
-      if (server !== undefined && !isFiltered(server, kind))
-        return forward(
-          caller,
-          server,
-          { ...request, method, params, needs: capability, without: { [member]: [] }, isCacheable: true },
-          signal,
-        );
       if (server === undefined) return pageOf(kind, await offerItems(caller, kind, signal), params['cursor']);
-      const items = await deps.itemsOf(server, caller.principalId, kind, signal);
-      const offered = items.filter((text) => isOffered(server, kind, text));
-      return { kind: 'page', member, items: offered, nextCursor: undefined, meta: {} };
+      const { method, member, capability } = ITEMS[kind];
+      try {
+        if (isFiltered(server, kind))
+          return pageOfOne(server, kind, await itemsOf(server, caller.principalId, kind, signal));
+        const list = { ...request, method, needs: capability, without: { [member]: [] }, isCacheable: true };
+        return await forwardQuietly(caller, server, list, signal);
+      } catch (error) {
+        if (!(error instanceof ProxyError) || error.code !== 'sign_in_required') throw error;
+        return pageOfOne(server, kind, [], { [server.name]: { state: 'sign_in_required', reason: error.message } });
+      }
     },
 
     async getPrompt(caller, request, signal) {
@@ -165,6 +166,22 @@ export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
 }
 
 const NO_VALUES: JsonObject = { completion: { values: [] } };
+
+function pageOfOne(
+  server: UpstreamServer,
+  kind: ItemKind,
+  all: readonly string[],
+  servers: OfferedItems['servers'] = { [server.name]: { state: 'ok' } },
+): Page {
+  const items = all.filter((text) => isOffered(server, kind, text));
+  return {
+    kind: 'page',
+    member: ITEMS[kind].member,
+    items,
+    nextCursor: undefined,
+    meta: { 'keybearer/servers': servers },
+  };
+}
 
 function isOffered(server: UpstreamServer, kind: ItemKind, text: string): boolean {
   const item = JSON.parse(text) as unknown;
