@@ -5,6 +5,7 @@ import { ProxyError } from '../shared/errors.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import { META_SERVER_INFO } from '../wire/era.ts';
 import { isJsonObject, type JsonObject, type Parts } from '../wire/reply.ts';
+import { withLogLevel } from './hearing.ts';
 import { BadMessage, type Incoming } from './message.ts';
 import { type Exchange, type MoreMethods, noSuchMethod, progressTokenOf } from './methods.ts';
 
@@ -80,9 +81,10 @@ export function createItemMethods(operations: ItemOperations, self: Implementati
 const NO_RESOURCE = -32002;
 const MODERN_MEMBERS = `"resultType":"complete","ttlMs":${TTL_MS},"cacheScope":"private"`;
 
-function requestOf({ scope, incoming, capabilities, responder, abort }: Exchange): Request {
-  const { params, era } = incoming;
-  return { scope, params, era, capabilities, progressToken: progressTokenOf(params), hearing: responder, abort };
+function requestOf({ scope, incoming, capabilities, logLevel, hearing, abort }: Exchange): Request {
+  const { era } = incoming;
+  const params = withLogLevel(incoming, logLevel);
+  return { scope, params, era, capabilities, progressToken: progressTokenOf(params), logLevel, hearing, abort };
 }
 
 function refIn(incoming: Incoming): CompletionRef {

@@ -2,7 +2,7 @@
 
 import type { Scope } from '../catalog/catalog.ts';
 import type { Caller } from '../identity/caller.ts';
-import type { Operations, Questions } from '../proxy/operations.ts';
+import type { AgentHearing, Operations, Questions } from '../proxy/operations.ts';
 import type { ProxyError } from '../shared/errors.ts';
 import type { Implementation } from '../wire/envelope.ts';
 import {
@@ -14,10 +14,12 @@ import {
   MODERN_VERSION,
   metaOf,
 } from '../wire/era.ts';
+import { isLogLevel, type LogLevel } from '../wire/log-level.ts';
 import { asciiJson, isJsonObject, type JsonObject, type Parts } from '../wire/reply.ts';
 import { toCallResult } from './errors.ts';
+import { withLogLevel } from './hearing.ts';
 import { BadMessage, type Incoming } from './message.ts';
-import type { Responder } from './responder.ts';
+import type { Session } from './sessions.ts';
 
 export interface Exchange {
   readonly caller: Caller;
@@ -27,7 +29,10 @@ export interface Exchange {
   readonly capabilities: JsonObject;
   /** How the agent can be asked while the request is open; undefined when it cannot be. */
   readonly questions: Questions | undefined;
-  readonly responder: Responder;
+  /** Of a legacy agent. */
+  readonly session: Session | undefined;
+  readonly logLevel: LogLevel | undefined;
+  readonly hearing: AgentHearing;
   readonly signal: AbortSignal;
   /** Makes `signal` fire with this reason. */
   readonly abort: (reason: Error) => void;
@@ -58,7 +63,13 @@ export interface Methods {
 }
 
 /** Of servers that come and go: some of them have prompts, some have resources, and lists may be empty. */
-const CAPABILITIES = { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {} } as const;
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: {},
+  resources: {},
+  completions: {},
+  logging: {},
+} as const;
 const NO_CAPABILITIES: JsonObject = {};
 /** A session keeps them as long as it lives. */
 const MAX_CAPABILITIES_BYTES = 16 * 1024;
@@ -91,8 +102,9 @@ export function createMethods(operations: Operations, self: Implementation, more
   };
 
   const callTool: Method = async (exchange) => {
-    const { caller, scope, incoming, capabilities, questions, responder, signal, abort } = exchange;
-    const { params, era, idText } = incoming;
+    const { caller, scope, incoming, capabilities, questions, logLevel, hearing, signal, abort } = exchange;
+    const { era, idText } = incoming;
+    const params = withLogLevel(incoming, logLevel);
     const { name } = params as { name?: unknown };
     if (typeof name !== 'string')
       throw new BadMessage(era === 'modern' ? 400 : 200, -32602, 'params.name must be the name of a tool.', idText);
@@ -100,7 +112,7 @@ export function createMethods(operations: Operations, self: Implementation, more
     try {
       const result = await operations.callTool(
         caller,
-        { scope, name, params, era, capabilities, progressToken, hearing: responder, questions, abort },
+        { scope, name, params, era, capabilities, progressToken, logLevel, hearing, questions, abort },
         signal,
       );
       return result.kind === 'reply'
@@ -135,10 +147,19 @@ export function createMethods(operations: Operations, self: Implementation, more
       ),
     );
 
+  /** Of the session; each server hears of it when it is next asked for something (2025-11-25 §server/utilities/logging). */
+  const setLevel: Method = ({ incoming, session }) => {
+    const { level } = incoming.params as { level?: unknown };
+    if (!isLogLevel(level))
+      throw new BadMessage(200, -32602, 'params.level must be a level of RFC 5424, such as "info".', incoming.idText);
+    if (session !== undefined) session.logLevel = level;
+    return Promise.resolve(answer(incoming.idText, '{}'));
+  };
+
   const ping: Method = ({ incoming }) => Promise.resolve(answer(incoming.idText, '{}'));
 
   const both: (readonly [string, Method])[] = [['tools/list', listTools], ['tools/call', callTool], ...more.both];
-  const legacy = new Map<string, Method>([...both, ['ping', ping]]);
+  const legacy = new Map<string, Method>([...both, ['ping', ping], ['logging/setLevel', setLevel]]);
   const modern = new Map<string, Method>([...both, ['server/discover', discover]]);
 
   return {

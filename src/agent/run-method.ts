@@ -5,6 +5,7 @@ import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import { LightAbort } from '../shared/light-abort.ts';
 import { describeError, type Logger } from '../shared/logger.ts';
 import { type RpcError, toRpcError } from './errors.ts';
+import { hearingOf, logLevelOf } from './hearing.ts';
 import type { Incoming } from './message.ts';
 import { type Methods, statedCapabilities } from './methods.ts';
 import type { Refuse } from './refuse.ts';
@@ -62,13 +63,16 @@ export function createRunMethod({ methods, refuse, elicitUrl, logger }: RunMetho
     response.on('close', () => {
       if (!response.writableFinished) controller.abort(new ProxyError('cancelled', 'The agent went away.'));
     });
+    const logLevel = logLevelOf(incoming, session);
     const exchange = {
       caller,
       scope: { only: route.only },
       incoming,
+      session,
+      logLevel,
+      hearing: hearingOf(responder, incoming, logLevel),
       capabilities: session?.capabilities ?? statedCapabilities(incoming.params),
       questions: responder.takesEvents ? session?.questions : undefined,
-      responder,
       signal: controller.signal,
       abort: (reason: Error) => controller.abort(reason),
     };

@@ -8,6 +8,7 @@ import { ProxyError } from '../shared/errors.ts';
 import { randomId, type TenantId } from '../shared/id.ts';
 import type { Abortable } from '../shared/light-abort.ts';
 import { LATEST_LEGACY } from '../wire/era.ts';
+import type { LogLevel } from '../wire/log-level.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import type { OpenStream } from './listeners.ts';
 import { SessionQuestions } from './questions.ts';
@@ -28,6 +29,8 @@ export interface Session {
   usedTurn: number;
   /** Requests that can still be cancelled, by the text of their id. */
   inFlight: Map<string, Abortable> | undefined;
+  /** How much of servers' logs its agent wants to hear; undefined until it says. */
+  logLevel: LogLevel | undefined;
   /** The GET stream, when one is open. */
   stream: OpenStream | undefined;
   /** Defined when this agent can show its person a link: URL elicitation, which came with 2025-11-25. */
@@ -83,6 +86,7 @@ export class Sessions {
       usedAt: this.#clock.now(),
       usedTurn: ++this.#turn,
       inFlight: undefined,
+      logLevel: undefined,
       stream: undefined,
       questions: version === LATEST_LEGACY && canShowLinks(capabilities) ? new SessionQuestions() : undefined,
       elicitations: undefined,

@@ -15,6 +15,7 @@ import { type ErrorCode, ProxyError, SignInRequiredError } from '../shared/error
 import { paramHeaderValues } from '../wire/param-headers.ts';
 import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { ConnectTool } from './connect-tool.ts';
+import { askForLog } from './log-levels.ts';
 import type { Answer, Call, CallTool } from './operations.ts';
 import { isOurState } from './request-state.ts';
 import type { WithUpstream } from './with-upstream.ts';
@@ -73,6 +74,7 @@ export function createCallTool(deps: CallToolDeps): CallTool {
       );
       try {
         const use = async ({ connection }: Lease): Promise<Answer> => {
+          if (call.logLevel !== undefined) await askForLog(connection, call.logLevel, signal);
           const reply = await connection.request(toRequest(call, tool, timer, signal));
           // It was read with one look at all of it, and the next takes as long.
           if (reply.bytes.length > LARGE_BYTES) await nextTurn();

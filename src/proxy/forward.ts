@@ -8,11 +8,13 @@ import { startTimer } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import { CEILING_MS, named, tooLate } from './call-tool.ts';
+import { askForLog } from './log-levels.ts';
 import type { Answer, Request } from './operations.ts';
 import type { WithUpstream } from './with-upstream.ts';
 
 /** A request in the server's own words. */
-export interface Forwarded extends Pick<Request, 'era' | 'capabilities' | 'progressToken' | 'hearing' | 'abort'> {
+export interface Forwarded
+  extends Pick<Request, 'era' | 'capabilities' | 'progressToken' | 'logLevel' | 'hearing' | 'abort'> {
   readonly method: string;
   readonly params: JsonObject;
   /** For `Mcp-Name`: a prompt's name or a resource's URI. */
@@ -54,6 +56,7 @@ export function createForward({ withUpstream, shaper, clock }: ForwardDeps): For
         if (without !== undefined) return { kind: 'result', result: without };
         throw new ProxyError('not_found', `${server.name} offers no ${needs}.`);
       }
+      if (request.logLevel !== undefined) await askForLog(connection, request.logLevel, signal);
       if (request.isOfOneEra === true && connection.era !== era) return NO_METHOD;
       const reply = await connection.request({
         method,

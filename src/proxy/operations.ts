@@ -6,6 +6,7 @@ import type { Hearing } from '../connection/connection.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { SignInRequiredError } from '../shared/errors.ts';
 import type { Era } from '../wire/era.ts';
+import type { LogLevel } from '../wire/log-level.ts';
 import type { Edit, JsonObject, Reply } from '../wire/reply.ts';
 
 /** What an agent hears while its call runs. */
@@ -24,6 +25,8 @@ export interface Request {
   readonly capabilities: JsonObject;
   /** JSON text of the agent's progress token. */
   readonly progressToken: string | undefined;
+  /** What it wants to hear of a server's log; undefined where it did not say. */
+  readonly logLevel: LogLevel | undefined;
   readonly hearing: AgentHearing;
   /** Makes the operation's own signal fire, with this reason: how a timeout ends the request. */
   readonly abort: (reason: Error) => void;

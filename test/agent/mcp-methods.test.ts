@@ -32,7 +32,7 @@ describe('a method', () => {
       result: {
         resultType: 'complete',
         supportedVersions: [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
-        capabilities: { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {} },
+        capabilities: { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {}, logging: {} },
         ttlMs: 60_000,
         cacheScope: 'private',
         _meta: { 'io.modelcontextprotocol/serverInfo': SELF },

@@ -17,7 +17,7 @@ describe('a session', () => {
       id: 'a',
       result: {
         protocolVersion: '2025-06-18',
-        capabilities: { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {} },
+        capabilities: { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {}, logging: {} },
         serverInfo: SELF,
       },
     });

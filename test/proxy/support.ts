@@ -207,6 +207,7 @@ export function aCall(
     era: 'legacy',
     capabilities: {},
     progressToken: undefined,
+    logLevel: undefined,
     hearing: heard,
     questions: undefined,
     abort: (reason) => controller.abort(reason),

@@ -21,6 +21,8 @@ export interface ScriptedCall {
 export interface ScriptedOptions {
   readonly era?: Era;
   readonly tools?: readonly string[];
+  /** Beside tools. */
+  readonly capabilities?: JsonObject;
   readonly onCall: (call: ScriptedCall) => void;
   /** Answers anything but a call itself when it gives true. */
   readonly onOther?: (message: Message | undefined, req: IncomingMessage, res: ServerResponse) => boolean;
@@ -84,7 +86,7 @@ async function serve(
 
 function answer(
   script: Script,
-  { era = 'legacy', tools = ['act'], onCall }: ScriptedOptions,
+  { era = 'legacy', tools = ['act'], capabilities: more = {}, onCall }: ScriptedOptions,
   message: Message,
   req: IncomingMessage,
   res: ServerResponse,
@@ -92,15 +94,16 @@ function answer(
   const { id, method, params } = message;
   if (id === undefined || method === undefined) return sendNothing(res, 202);
   const send = (json: string, headers = {}): void => sendText(res, 200, resultText(id, json), headers);
+  const capabilities = { tools: {}, ...more };
   const typed = era === 'modern' ? { resultType: 'complete' } : {};
   const isKnown = era === 'modern' || script.sessions.has(String(req.headers['mcp-session-id']));
   if (method === 'initialize' && era === 'legacy') {
     const session = randomUUID();
     script.sessions.add(session);
-    const result = { protocolVersion: LEGACY[0], capabilities: { tools: {} }, serverInfo };
+    const result = { protocolVersion: LEGACY[0], capabilities, serverInfo };
     send(JSON.stringify(result), { 'mcp-session-id': session });
   } else if (method === 'server/discover' && era === 'modern') {
-    send(JSON.stringify({ ...typed, supportedVersions: [MODERN], capabilities: { tools: {} } }));
+    send(JSON.stringify({ ...typed, supportedVersions: [MODERN], capabilities }));
   } else if (req.headers['mcp-session-id'] === undefined && era === 'legacy') {
     sendText(res, 400, errorText(id, -32000, 'Bad Request: Mcp-Session-Id header is required'));
   } else if (!isKnown) sendText(res, 404, errorText(id, -32001, 'Session not found'));
