@@ -5,6 +5,8 @@ import type { ItemListing } from './list-kind.ts';
 import { exposedName } from './tool-name.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
+const APART = 'keybearer://';
+
 /** What one server lists, in its own order. */
 export interface ServerItems {
   readonly server: UpstreamServer;
@@ -26,17 +28,19 @@ export interface Item {
 export type ItemView = ReadonlyMap<string, Item>;
 
 /**
- * @param lists in the order of the servers' names: of two that say the same the first keeps it
+ * @param servers all there are, in the order of their names: a prefix is its first server's, whether that has answered or not
+ * @param lists in the same order: of two that say the same the first keeps it
  * @param isOffered whether an admin lets this one be seen
  */
 export function viewItems(
   listing: ItemListing,
+  servers: readonly UpstreamServer[],
   lists: readonly ServerItems[],
   isOffered: (server: UpstreamServer, own: string) => boolean,
 ): ItemView {
   const view = new Map<string, Item>();
   const holders = new Map<string, string>();
-  for (const { server } of lists) if (!holders.has(server.prefix)) holders.set(server.prefix, server.name);
+  for (const { prefix, name } of servers) if (!holders.has(prefix)) holders.set(prefix, name);
   for (const { server, items } of lists) {
     const own = new Set<string>();
     for (const text of items) {
@@ -55,7 +59,7 @@ export function viewItems(
               key,
               (name) => holders.get(server.prefix) !== server.name || isTaken(name),
             )
-          : isTaken(key)
+          : isTaken(key) || key.startsWith(APART)
             ? tellApart(server.name, key)
             : key;
       if (isTaken(exposed)) continue;
@@ -68,8 +72,6 @@ export function viewItems(
 
 /** As tools are: in the order of their names. */
 const sorted = (view: ItemView): ItemView => new Map([...view].sort(([a], [b]) => (a < b ? -1 : 1)));
-
-const APART = 'keybearer://';
 
 /** A URI, or a template, that another server has as well: ours say whose they are, and hold it as it is. */
 export const tellApart = (serverName: string, own: string): string => `${APART}${serverName}/${own}`;

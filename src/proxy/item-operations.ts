@@ -88,12 +88,11 @@ export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
     }
   };
 
-  /** What no list has, such as a link in a result, can only be meant for the one server that has resources at all. */
+  /** What no list has, such as a link in a result, can only be meant for the one server that may have resources at all. */
   const soleServer = async (caller: Caller, uri: string, signal: AbortSignal): Promise<Meant | undefined> => {
-    const { view } = await offerItems(caller, 'resources', signal);
-    const servers = new Set([...view.values()].map(({ server }) => server));
-    const [server] = servers;
-    return servers.size === 1 && server !== undefined ? { server, own: uri } : undefined;
+    const { mayHave } = await offerItems(caller, 'resources', signal);
+    const [server, another] = mayHave;
+    return server !== undefined && another === undefined ? { server, own: uri } : undefined;
   };
 
   return {

@@ -18,8 +18,21 @@ import type { ServerItemsOf } from './server-items.ts';
 
 export interface OfferedItems {
   readonly view: ItemView;
+  /** Those that may have something of the kind, as far as it is known. */
+  readonly mayHave: readonly UpstreamServer[];
   /** How each server stands, as lists of tools say it. */
-  readonly servers: Readonly<Record<string, { readonly state: ServerState; readonly reason?: string }>>;
+  readonly servers: Readonly<Record<string, Standing>>;
+}
+
+interface Standing {
+  readonly state: ServerState;
+  readonly reason?: string;
+}
+
+interface Merged {
+  readonly servers: readonly UpstreamServer[];
+  readonly lists: readonly ServerItems[];
+  readonly view: ItemView;
 }
 
 export interface OfferedItemsDeps {
@@ -45,15 +58,20 @@ export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
   /** What each definition's server said it can do; nobody is connected for a list that is known to be empty. */
   const capabilities = new WeakMap<UpstreamServer, JsonObject>();
   pool.onOpen(({ server, connection }) => capabilities.set(server, connection.capabilities));
-  const views = new WeakMap<readonly string[], { readonly lists: readonly ServerItems[]; readonly view: ItemView }>();
+  const views = new WeakMap<readonly string[], Merged>();
+
+  const hasNone = (server: UpstreamServer, kind: ItemKind): boolean => {
+    const known = capabilities.get(server);
+    return known !== undefined && known[ITEMS[kind].capability] === undefined;
+  };
 
   const ask = async (server: UpstreamServer, caller: Caller, kind: ItemKind, signal: AbortSignal): Promise<Found> => {
-    const known = capabilities.get(server);
-    if (known !== undefined && known[ITEMS[kind].capability] === undefined) return { items: undefined, state: 'ok' };
+    if (hasNone(server, kind)) return { items: undefined, state: 'ok' };
     if (needsPerson(server) && !(await hasCredential(server, caller.principalId)))
       return { items: undefined, state: 'sign_in_required', reason: 'You have not signed in to it.' };
     try {
-      return { items: { server, items: await itemsOf(server, caller.principalId, kind, signal) }, state: 'ok' };
+      const items = await itemsOf(server, caller.principalId, kind, signal);
+      return { items: hasNone(server, kind) ? undefined : { server, items }, state: 'ok' };
     } catch (error) {
       const { code, message } = toProxyError(error);
       const isAsked = code === 'sign_in_required' || code === 'credential_refused';
@@ -62,16 +80,14 @@ export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
   };
 
   /** Made anew only when a list was read anew. */
-  const merged = (kind: ItemKind, lists: readonly ServerItems[]): ItemView => {
+  const merged = (kind: ItemKind, servers: readonly UpstreamServer[], lists: readonly ServerItems[]): ItemView => {
     const [first] = lists;
     if (first === undefined) return new Map();
     const known = views.get(first.items);
-    const isSame =
-      known?.lists.length === lists.length &&
-      known.lists.every(({ server, items }, nth) => server === lists[nth]?.server && items === lists[nth]?.items);
-    if (isSame) return known.view;
-    const view = viewItems(ITEMS[kind], lists, (server, own) => isAllowed(server, kind, own));
-    views.set(first.items, { lists, view });
+    if (known !== undefined && isEqual(known.servers, servers) && isEqual(textsOf(known.lists), textsOf(lists)))
+      return known.view;
+    const view = viewItems(ITEMS[kind], servers, lists, (server, own) => isAllowed(server, kind, own));
+    views.set(first.items, { servers, lists, view });
     return view;
   };
 
@@ -87,17 +103,23 @@ export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
       const found = await Promise.all(servers.map((server) => ask(server, caller, kind, deadline.signal)));
       signal.throwIfAborted();
       const lists = found.map(({ items }) => items).filter((items) => items !== undefined);
+      const states = servers.map(({ name }, nth): [string, Standing] => {
+        const { state = 'unavailable', reason } = found[nth] ?? {};
+        return [name, reason === undefined ? { state } : { state, reason }];
+      });
       return {
-        view: merged(kind, lists),
-        servers: Object.fromEntries(
-          found.map(({ state, reason }, nth) => [
-            servers[nth]?.name,
-            reason === undefined ? { state } : { state, reason },
-          ]),
-        ),
+        view: merged(kind, servers, lists),
+        mayHave: servers.filter((server) => !hasNone(server, kind)),
+        servers: Object.fromEntries(states),
       };
     } finally {
       deadline.end();
     }
   };
 }
+
+/** A list that was not read anew is the same array, and belongs to one server. */
+const textsOf = (lists: readonly ServerItems[]): readonly unknown[] => lists.map(({ items }) => items);
+
+const isEqual = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((element, nth) => element === other[nth]);

@@ -12,12 +12,12 @@ describe('a method', () => {
   it('that is not there gets -32601: 200 with a session, 404 without (2026-07-28 §basic/transports)', async () => {
     begin();
     const session = await bench.session();
-    for (const method of ['resources/list', 'logging/setLevel', 'server/discover', 'x'.repeat(500)]) {
+    for (const method of ['resources/subscribe', 'tasks/list', 'server/discover', 'x'.repeat(500)]) {
       const answered = await bench.post(request(method), session);
       expect([answered.status, answered.json()]).toMatchObject([200, { id: 1, error: { code: -32601 } }]);
       expect(answered.text.length).toBeLessThan(300);
     }
-    for (const method of ['ping', 'initialize', 'prompts/list'])
+    for (const method of ['ping', 'initialize', 'logging/setLevel'])
       expect([(await bench.modern(method)).status, (await bench.modern(method)).json()]).toMatchObject([
         404,
         { id: 'm', error: { code: -32601 } },

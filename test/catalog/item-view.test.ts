@@ -13,6 +13,7 @@ const texts = (...items: readonly unknown[]): readonly string[] => items.map((it
 describe('prompts of several servers', () => {
   const view = viewItems(
     ITEMS.prompts,
+    [A, B, C],
     [
       {
         server: A,
@@ -53,6 +54,7 @@ describe('prompts of several servers', () => {
 describe('resources of several servers', () => {
   const view = viewItems(
     ITEMS.resources,
+    [A, B],
     [
       { server: A, items: texts({ uri: 'file:///x', name: 'x' }, { uri: tellApart('b', 'file:///x') }) },
       { server: B, items: texts({ uri: 'file:///x', name: 'other' }, { uri: 'file:///y', size: 1e21 }) },
@@ -63,14 +65,20 @@ describe('resources of several servers', () => {
   it('keep their URIs, and of two the second is told apart', () => {
     expect([...view].map(([uri, { server, own }]) => [uri, server.name, own])).toEqual([
       ['file:///x', 'a', 'file:///x'],
-      ['keybearer://b/file:///x', 'a', 'keybearer://b/file:///x'],
+      ['keybearer://a/keybearer://b/file:///x', 'a', 'keybearer://b/file:///x'],
+      ['keybearer://b/file:///x', 'b', 'file:///x'],
       ['file:///y', 'b', 'file:///y'],
     ]);
   });
 
+  it("of a prefix are the first server's, also while that one is down", () => {
+    const view = viewItems(ITEMS.prompts, [A, C], [{ server: C, items: texts({ name: 'greet' }) }], all);
+    expect([...view.keys()]).toEqual([expect.stringMatching(/^a__greet-\w{8}$/)]);
+  });
+
   it('without a key, or with one that is no text, are left out', () => {
     const items = [...texts({ name: 'x' }, { uri: 7 }, { uri: '' }, null, [], 'x'), '{"uri":"u"}'];
-    expect([...viewItems(ITEMS.resources, [{ server: A, items }], all).keys()]).toEqual(['u']);
+    expect([...viewItems(ITEMS.resources, [A], [{ server: A, items }], all).keys()]).toEqual(['u']);
   });
 
   it('that are not offered take no place', () => {
@@ -78,7 +86,7 @@ describe('resources of several servers', () => {
       { server: A, items: texts({ uri: 'u' }) },
       { server: B, items: texts({ uri: 'u' }) },
     ];
-    const offered = viewItems(ITEMS.resources, lists, (server) => server === B);
+    const offered = viewItems(ITEMS.resources, [A, B], lists, (server) => server === B);
     expect([...offered.values()].map(({ server, exposed }) => [server.name, exposed])).toEqual([['b', 'u']]);
   });
 });
