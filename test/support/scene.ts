@@ -7,6 +7,7 @@ import { type BadMode, type BadServer, type BadServerOptions, startBadServer } f
 import type { KeyedServerOptions } from './upstreams/keyed-options.ts';
 import { type KeyedServer, startKeyedServer } from './upstreams/keyed-server.ts';
 import type { JsonObject } from './upstreams/message.ts';
+import { type OfferingOptions, startOffering } from './upstreams/offering-server.ts';
 import { within } from './within.ts';
 
 interface Closable {
@@ -86,6 +87,11 @@ export class Scene {
   /** A keyed server that wants no key. */
   open(era: Era, options: Partial<KeyedServerOptions> = {}): Promise<KeyedServer> {
     return this.keyed(era, { requireKey: false, ...options });
+  }
+
+  /** A server with prompts, resources and completion, which wants a key unless told otherwise. */
+  offering(era: Era, options: Partial<OfferingOptions> = {}): Promise<KeyedServer> {
+    return this.keep(startOffering({ era, keys: KEYS, ...options }));
   }
 
   bad(mode: BadMode, options?: BadServerOptions): Promise<BadServer> {

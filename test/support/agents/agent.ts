@@ -24,11 +24,22 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What agents ask beside tools. */
+export type OfferMethod =
+  | 'prompts/list'
+  | 'prompts/get'
+  | 'resources/list'
+  | 'resources/templates/list'
+  | 'resources/read'
+  | 'completion/complete';
+
 export interface Agent {
   readonly kind: AgentKind;
   listTools(): Promise<Listing>;
   /** The result, also one with `isError`; a JSON-RPC error is thrown with its `code`. */
   callTool(name: string, args?: JsonObject, options?: CallOptions): Promise<JsonObject>;
+  /** One page of a list, as this client understands it; a JSON-RPC error is thrown with its `code`. */
+  ask(method: OfferMethod, params?: JsonObject): Promise<JsonObject>;
   /** Resolves when this client listens; over a legacy SDK the stream may still be opening. */
   onListChanged(changed: () => void): Promise<void>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import http from 'node:http';
 import { type JsonObject, objectAt } from '../upstreams/message.ts';
 import { CAPABILITIES_KEY, CLIENT_INFO_KEY, LEGACY, MODERN, VERSION_KEY } from '../upstreams/revisions.ts';
 import { within } from '../within.ts';
-import { type Agent, type AgentHeaders, type CallOptions, type Progress } from './agent.ts';
+import type { Agent, AgentHeaders, CallOptions, OfferMethod, Progress } from './agent.ts';
 import { allPages } from './all-pages.ts';
 import type { EventStream } from './event-stream.ts';
 import { type RawHeaders, type RawResponse, rawRequest } from './raw-http.ts';
@@ -105,6 +105,10 @@ export class RawAgent implements Agent {
       hear(response.stream, 'notifications/progress', (message) => onProgress(message['params'] as Progress));
     }
     return resultOf(response);
+  }
+
+  ask(method: OfferMethod, params: JsonObject = {}): Promise<JsonObject> {
+    return this.request(method, params);
   }
 
   async onListChanged(changed: () => void): Promise<void> {

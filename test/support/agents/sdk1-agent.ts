@@ -9,6 +9,7 @@ import {
 import type { JsonObject } from '../upstreams/message.ts';
 import type { Agent, AgentHeaders, CallOptions } from './agent.ts';
 import { allPages } from './all-pages.ts';
+import { askSdk } from './sdk-offers.ts';
 import { type SdkWishes, sdkCapabilities, sdkOptions } from './sdk-options.ts';
 
 export async function connectSdk1(url: string, headers: AgentHeaders, wishes: SdkWishes = {}): Promise<Agent> {
@@ -27,6 +28,7 @@ export async function connectSdk1(url: string, headers: AgentHeaders, wishes: Sd
     listTools: () => allPages((cursor) => client.listTools(cursor === undefined ? {} : { cursor })),
     callTool: async (name: string, args: JsonObject = {}, options: CallOptions = {}) =>
       client.callTool({ name, arguments: { ...args } }, undefined, sdkOptions(options)),
+    ask: (method, params = {}) => askSdk(client, method, params),
     onListChanged: async (changed) => client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed()),
     close: async () => {
       await transport.terminateSession();

@@ -3,6 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { JsonObject } from '../upstreams/message.ts';
 import type { Agent, AgentHeaders, CallOptions } from './agent.ts';
 import { allPages } from './all-pages.ts';
+import { askSdk } from './sdk-offers.ts';
 import { type SdkWishes, sdkCapabilities, sdkOptions } from './sdk-options.ts';
 
 const modes = { sdk2Legacy: 'legacy', sdk2Modern: { pin: '2026-07-28' } } as const;
@@ -33,6 +34,7 @@ export async function connectSdk2(
       allPages((cursor) => client.listTools(cursor === undefined ? {} : { cursor }, { cacheMode: 'refresh' })),
     callTool: async (name: string, args: JsonObject = {}, options: CallOptions = {}) =>
       client.callTool({ name, arguments: { ...args } }, sdkOptions(options)),
+    ask: (method, params = {}) => askSdk(client, method, params, { cacheMode: 'refresh' }),
     onListChanged: async (changed) => {
       client.setNotificationHandler('notifications/tools/list_changed', () => changed());
       if (kind === 'sdk2Modern') await client.listen({ toolsListChanged: true });

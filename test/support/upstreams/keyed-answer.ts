@@ -60,6 +60,10 @@ export function answer(exchange: Exchange): void {
     case 'modern tools/call':
       return call(exchange);
     default:
+      if (state.options.also !== undefined) {
+        watch(exchange);
+        if (state.options.also.answer(exchange)) return;
+      }
       // 2026-07-28 §transports/streamable-http: method not found travels as 404.
       return exchange.error(-32601, 'Method not found', undefined, era === 'modern' ? 404 : 200);
   }

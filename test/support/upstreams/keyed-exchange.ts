@@ -59,11 +59,12 @@ export class Exchange {
     this.asked.res.write(eventText(JSON.stringify({ jsonrpc: '2.0', id, method, params })));
   }
 
-  /** `json` is an object's text; a modern answer gets its result type put first. */
+  /** `json` is an object's text; a modern answer gets its result type put first, where it does not begin with one. */
   result(json: string): void {
     const { state, id, era } = this.asked;
     const members = json.slice(1);
-    const typed = era === 'modern' ? `{"resultType":"complete"${members === '}' ? '' : ','}${members}` : json;
+    const isTyped = era === 'legacy' || json.startsWith('{"resultType":');
+    const typed = isTyped ? json : `{"resultType":"complete"${members === '}' ? '' : ','}${members}`;
     this.#finish(resultText(id, typed, state.settings.idPosition), 200);
   }
 

@@ -43,7 +43,11 @@ export function initialize(exchange: Exchange): void {
     id,
     JSON.stringify({
       protocolVersion: LEGACY.find((version) => version === wanted) ?? LEGACY[0],
-      capabilities: { tools: { listChanged: state.settings.listChanged }, experimental: { 'x-unknown': {} } },
+      capabilities: {
+        tools: { listChanged: state.settings.listChanged },
+        experimental: { 'x-unknown': {} },
+        ...state.options.also?.capabilities,
+      },
       serverInfo: { name: state.options.name ?? 'keyed', version: '1.0.0' },
       instructions: state.options.instructions,
     }),

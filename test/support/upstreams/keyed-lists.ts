@@ -1,13 +1,9 @@
 // What tools a keyed server shows to whom, and in which pages.
 import type { Exchange } from './keyed-exchange.ts';
+import { pageOf } from './keyed-pages.ts';
 import type { KeyedState } from './keyed-state.ts';
 import { TOOL_NAMES } from './keyed-tools.ts';
 import type { JsonObject } from './message.ts';
-
-interface Page {
-  readonly tools: readonly JsonObject[];
-  readonly nextCursor?: string;
-}
 
 const properties: Readonly<Record<string, JsonObject>> = {
   slow: { ms: { type: 'integer' } },
@@ -29,40 +25,15 @@ export function toolNames(state: KeyedState, principal: string): readonly string
   return [...TOOL_NAMES, ...own, ...state.addedTools].filter((name) => !state.removedTools.has(name));
 }
 
-const slice = (all: readonly JsonObject[], from: number, size: number, cursor = String(from + size)): Page => ({
-  tools: all.slice(from, from + size),
-  ...(from + size < all.length ? { nextCursor: cursor } : {}),
-});
-
-/** Undefined when the cursor is none of ours. */
-function page(state: KeyedState, all: readonly JsonObject[], cursor: unknown): Page | undefined {
-  const { paging } = state.settings;
-  const half = Math.ceil(all.length / 2);
-  switch (paging.kind) {
-    case 'none':
-      return cursor === undefined ? { tools: all } : undefined;
-    case 'size': {
-      const from = Number(cursor ?? 0);
-      return from >= 0 && from < all.length && from % paging.size === 0 ? slice(all, from, paging.size) : undefined;
-    }
-    case 'empty-cursor':
-      return cursor === undefined ? slice(all, 0, half, '') : cursor === '' ? { tools: all.slice(half) } : undefined;
-    case 'repeated-cursor':
-      return { tools: all, nextCursor: 'x' };
-    case 'endless': {
-      const n = Number(cursor ?? 0);
-      return {
-        tools: [{ ...tool(`page_${n}`), description: 'x'.repeat(paging.pageBytes) }],
-        nextCursor: String(n + 1),
-      };
-    }
-  }
-}
-
 export function listTools(exchange: Exchange): void {
   const { state, principal, message, era } = exchange.asked;
-  const { ttlMs, cacheScope } = state.settings;
-  const found = page(state, toolNames(state, principal).map(tool), message.params['cursor']);
+  const { ttlMs, cacheScope, paging } = state.settings;
+  const tools = toolNames(state, principal).map(tool);
+  const found = pageOf(paging, tools, message.params['cursor'], (n, bytes) => ({
+    ...tool(`page_${n}`),
+    description: 'x'.repeat(bytes),
+  }));
   if (found === undefined) return exchange.error(-32602, 'Unknown cursor');
-  exchange.result(JSON.stringify({ ...found, ...(era === 'modern' ? { ttlMs, cacheScope } : {}) }));
+  const { items, ...rest } = found;
+  exchange.result(JSON.stringify({ tools: items, ...rest, ...(era === 'modern' ? { ttlMs, cacheScope } : {}) }));
 }

@@ -61,7 +61,7 @@ export function discover(exchange: Exchange): void {
   exchange.result(
     JSON.stringify({
       supportedVersions: [MODERN],
-      capabilities: { tools: { listChanged: state.settings.listChanged } },
+      capabilities: { tools: { listChanged: state.settings.listChanged }, ...state.options.also?.capabilities },
       instructions: state.options.instructions,
       ttlMs: state.settings.ttlMs,
       cacheScope: state.settings.cacheScope,

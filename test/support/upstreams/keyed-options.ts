@@ -1,5 +1,6 @@
 // What a test may choose about a keyed server, at the start and while it runs.
-import type { IdPosition } from './message.ts';
+import type { Exchange } from './keyed-exchange.ts';
+import type { IdPosition, JsonObject } from './message.ts';
 
 export type Paging =
   | { readonly kind: 'none' }
@@ -37,6 +38,12 @@ export interface KeyedServerOptions extends Partial<KeyedSettings> {
   readonly ownTools?: (principal: string) => readonly string[];
   readonly name?: string;
   readonly instructions?: string;
+  /** What it can do beside its tools. */
+  readonly also?: {
+    readonly capabilities: JsonObject;
+    /** False for a method that it does not know. */
+    readonly answer: (exchange: Exchange) => boolean;
+  };
 }
 
 export const defaultSettings: KeyedSettings = {
