@@ -70,8 +70,8 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
   });
 
   it('of what nobody lists, or what is no reference, there is none, and no server is asked', async () => {
-    const upstream = await scene.offering('modern', OPEN);
-    const tenant = await scene.tenant({ s: without(upstream) });
+    const servers = [await scene.offering('modern', OPEN), await scene.offering('legacy', OPEN)] as const;
+    const tenant = await scene.tenant({ s: without(servers[0]), t: without(servers[1]) });
     const agent = await tenant.raw(kind);
     const argument = { name: 'who', value: '' };
     for (const asked of [
@@ -86,7 +86,7 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
       { ref: { type: 'ref/other', name: 's__greet' }, argument },
     ])
       await expect(agent.request(METHOD, asked), JSON.stringify(asked)).rejects.toMatchObject({ code: -32602 });
-    expect(upstream.seen.filter(({ method }) => method === METHOD)).toEqual([]);
+    for (const { seen } of servers) expect(seen.filter(({ method }) => method === METHOD)).toEqual([]);
   });
 
   it('a server without completion is not asked for it', async () => {

@@ -80,6 +80,24 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     expect(saidIn(await agent.request('prompts/get', { name: 'p__plain' }))).toContain('at=first');
   });
 
+  it('a name never leads to another server because the one that it belongs to is down', async () => {
+    const [first, second] = [
+      await scene.offering('modern', { ...OPEN, name: 'first', offer: prompts('plain') }),
+      await scene.offering('legacy', { ...OPEN, name: 'second', offer: prompts('plain') }),
+    ];
+    await first.close();
+    const tenant = await scene.tenant({
+      first: without(first, { prefix: 'p' }),
+      second: without(second, { prefix: 'p' }),
+    });
+    const agent = await tenant.raw(kind);
+    const found = (await keysOf(agent, PROMPTS)).map(String);
+    expect(found).toEqual([expect.stringMatching(/^p__plain-[0-9a-f]{8}$/)]);
+    expect(saidIn(await agent.request('prompts/get', { name: found[0] }))).toContain('at=second');
+    await expect(agent.request('prompts/get', { name: 'p__plain' })).rejects.toHaveProperty('code');
+    expect(second.seen.filter(({ method }) => method === 'prompts/get')).toHaveLength(1);
+  });
+
   it('they are sorted and the same each time, also for another session', async () => {
     const names = ['z', 'B', 'a', '_', '0', 'b'];
     const b = await scene.offering('legacy', { ...OPEN, offer: prompts(...names) });

@@ -13,7 +13,7 @@ const OPEN = { requireKey: false };
 const resources = (...uris: string[]) => ({ resources: uris.map((uri) => resourceItem(uri)) });
 const read = async (agent: RawAgent, uri: unknown): Promise<string> =>
   saidIn(await agent.request('resources/read', { uri }));
-const told = (server: string, uri: string): string => `keybearer://${server}/${encodeURIComponent(uri)}`;
+const told = (server: string, uri: string): string => `keybearer://${server}/${uri}`;
 
 describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, upstream: era }) => {
   it('each is listed as its server describes it', async () => {
@@ -93,9 +93,14 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
 
   it('a server cannot put itself in the place of what is told apart of another', async () => {
     const uri = 'file:///shared';
-    const agent = await (await twoServers(resources(uri, told('b', uri)), resources(uri))).raw(kind);
-    expect((await keysOf(agent, RESOURCES)).filter((key) => key === told('b', uri))).toHaveLength(1);
+    const item = (itemUri: string, at: string) => resourceItem(itemUri, { description: `of ${at}` });
+    const a = { resources: [item(uri, 'a'), item(told('b', uri), 'a')] };
+    const agent = await (await twoServers(a, { resources: [item(uri, 'b')] })).raw(kind);
     expect(await read(agent, told('b', uri))).toBe(`who=anonymous;at=b;uri=${uri}`);
+    const listed = itemsIn(await agent.request('resources/list'), RESOURCES).filter(
+      (item) => item['uri'] === told('b', uri),
+    );
+    expect(listed).toMatchObject([{ description: 'of b' }]);
   });
 
   it('a template that two servers have can still be filled in for each', async () => {
@@ -132,9 +137,9 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     }
   });
 
-  it('one that nobody lists is told as missing, and no server is asked', async () => {
-    const upstream = await scene.offering('modern', OPEN);
-    const tenant = await scene.tenant({ s: without(upstream) });
+  it('one that nobody lists, and that several could have, is told as missing, and no server is asked', async () => {
+    const [a, b] = [await scene.offering('modern', OPEN), await scene.offering('legacy', OPEN)];
+    const tenant = await scene.tenant({ a: without(a), b: without(b) });
     const agent = await tenant.raw(kind);
     const code = kind === 'rawModern' ? -32602 : -32002;
     const strange = [
@@ -142,10 +147,8 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
       'item://7/other',
       'item://a/b/data',
       '',
-      told('s', 'no://thing'),
       told('nobody', 'file:///docs/readme.md'),
-      'keybearer://s/%E0%A4%A',
-      'keybearer://s/',
+      'keybearer://a/',
       'keybearer://',
       '__proto__',
     ];
@@ -155,6 +158,23 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     }
     for (const uri of [7, null, undefined, {}])
       expect(await (await agent.send('resources/read', { uri })).answer()).toHaveProperty('error');
-    expect(upstream.seen.filter(({ method }) => method === 'resources/read')).toEqual([]);
+    for (const { seen } of [a, b]) expect(seen.filter(({ method }) => method === 'resources/read')).toEqual([]);
+  });
+
+  it('one that no list has, such as a link in a result, is sought at the only server, and nowhere else', async () => {
+    const upstream = await scene.offering('modern', { ...OPEN, name: 'a', offer: { templates: [] } });
+    const tools = await scene.open('legacy');
+    const tenant = await scene.tenant({ a: without(upstream), tools: without(tools) });
+    const agent = await tenant.raw(kind);
+    await expect(agent.request('resources/read', { uri: 'link://x' })).rejects.toMatchObject({
+      message: 'Resource not found',
+    });
+    // A second one that could have it is down: the first is not told of what may be the other's.
+    const down = await scene.offering('legacy', OPEN);
+    await down.close();
+    await tenant.put('b', without(down));
+    const before = upstream.seen.filter(({ method }) => method === 'resources/read').length;
+    await expect(agent.request('resources/read', { uri: 'link://of-b' })).rejects.toThrow();
+    expect(upstream.seen.filter(({ method }) => method === 'resources/read').length - before).toBe(0);
   });
 });
