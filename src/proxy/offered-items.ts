@@ -13,6 +13,7 @@ import { isAllowed } from '../policy/allowed.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startDeadline } from '../shared/deadline.ts';
 import { ProxyError, toProxyError } from '../shared/errors.ts';
+import type { ServerId } from '../shared/id.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import type { ServerItemsOf } from './server-items.ts';
 
@@ -55,14 +56,17 @@ interface Found {
 
 export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
   const { registry, itemsOf, hasCredential, pool, listDeadlineMs, clock } = deps;
-  /** What each definition's server said it can do; nobody is connected for a list that is known to be empty. */
-  const capabilities = new WeakMap<UpstreamServer, JsonObject>();
-  pool.onOpen(({ server, connection }) => capabilities.set(server, connection.capabilities));
+  /** What each server said it can do, as it is defined now; nobody is connected for a list that is known to be empty. */
+  const said = new Map<ServerId, { readonly revision: string; readonly capabilities: JsonObject }>();
+  pool.onOpen(({ server: { id, revision }, connection: { capabilities } }) => said.set(id, { revision, capabilities }));
+  registry.onChange((_tenantId, now, before) => {
+    for (const { server } of before?.byName.values() ?? []) if (!now.byName.has(server.name)) said.delete(server.id);
+  });
   const views = new WeakMap<readonly string[], Merged>();
 
   const hasNone = (server: UpstreamServer, kind: ItemKind): boolean => {
-    const known = capabilities.get(server);
-    return known !== undefined && known[ITEMS[kind].capability] === undefined;
+    const known = said.get(server.id);
+    return known?.revision === server.revision && known.capabilities[ITEMS[kind].capability] === undefined;
   };
 
   const ask = async (server: UpstreamServer, caller: Caller, kind: ItemKind, signal: AbortSignal): Promise<Found> => {

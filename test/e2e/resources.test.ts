@@ -146,7 +146,6 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
       'no://thing',
       'item://7/other',
       'item://a/b/data',
-      '',
       told('nobody', 'file:///docs/readme.md'),
       'keybearer://a/',
       'keybearer://',
@@ -156,7 +155,7 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
       const answer = await (await agent.send('resources/read', { uri })).answer();
       expect(objectAt(answer, 'error')['code'], uri).toBe(code);
     }
-    for (const uri of [7, null, undefined, {}])
+    for (const uri of [7, '', null, undefined, {}])
       expect(await (await agent.send('resources/read', { uri })).answer()).toHaveProperty('error');
     for (const { seen } of [a, b]) expect(seen.filter(({ method }) => method === 'resources/read')).toEqual([]);
   });
