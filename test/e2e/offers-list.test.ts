@@ -1,5 +1,6 @@
 // Servers offer each on their own: one that is down, slow or broken offers nothing, is named, and holds up nobody.
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../store/eventually.ts';
 import { itemsIn, keysOf, LISTS, serversIn } from '../support/offers.ts';
 import { RAW_KINDS, useScene, withKeys, without } from '../support/scene.ts';
 
@@ -50,6 +51,20 @@ describe.each(RAW_KINDS.flatMap((kind) => LISTS.map((list) => ({ kind, method: l
         refusing: { state: 'unavailable', reason: expect.any(String) },
         odd: { state: 'unavailable', reason: expect.any(String) },
       });
+    });
+
+    it('names a server whose definition does not hold, as the list of tools does', async () => {
+      const tenant = await scene.tenant({ good: without(await scene.offering('legacy', OPEN)) });
+      await scene.app.sql('INSERT INTO servers (tenant_id, name, definition) VALUES ($1, $2, $3)', [
+        tenant.id,
+        'broken',
+        '{"url":"file:///etc/passwd"}',
+      ]);
+      const agent = await tenant.raw(kind);
+      const state = async (method: string): Promise<unknown> => serversIn(await agent.request(method))['broken'];
+      const known = await eventually('the row', async () => state('tools/list'), 2_000);
+      expect(known).toMatchObject({ state: 'invalid' });
+      expect(await state(list.method)).toEqual(known);
     });
 
     it('leaves out items that nobody could ask for, and one of two with the same name', async () => {

@@ -10,7 +10,6 @@ import {
   ITEM,
   LOGO,
   ODD_URI,
-  OFFER,
   promptItem,
   README,
   resourceItem,
@@ -192,24 +191,26 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
   });
 });
 
-it.each([
-  ['prompts/get', { name: 'asking' }],
-  ['resources/read', { uri: 'asking://x' }],
-] as const)('a modern server may ask the person behind %s before it answers', async (method, params) => {
-  const offer = { ...OFFER, prompts: [promptItem('asking')], resources: [resourceItem('asking://x')] };
-  const upstream = await scene.offering('modern', { requireKey: false, offer });
-  const tenant = await scene.tenant({ s: without(upstream) });
-  const agent = await tenant.raw('rawModern', 'ada', '/mcp/s');
-  const asked = await agent.request(method, params);
-  expect(asked).toMatchObject({
-    resultType: 'input_required',
-    inputRequests: { q: { method: 'elicitation/create' } },
-    requestState: 'st-1',
-    'x-future': 1,
+describe.each(['/mcp', '/mcp/s'])('at %s', (path) => {
+  it.each([
+    ['prompts/get', { name: path === '/mcp' ? 's__asking' : 'asking' }],
+    ['resources/read', { uri: 'asking://x' }],
+  ] as const)('a modern server may ask the person behind %s before it answers', async (method, params) => {
+    const offer = { prompts: [promptItem('asking')], resources: [resourceItem('asking://x')] };
+    const upstream = await scene.offering('modern', { requireKey: false, offer });
+    const tenant = await scene.tenant({ s: without(upstream) });
+    const agent = await tenant.raw('rawModern', 'ada', path);
+    const asked = await agent.request(method, params);
+    expect(asked).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { q: { method: 'elicitation/create' } },
+      requestState: 'st-1',
+      'x-future': 1,
+    });
+    const inputResponses = { q: { action: 'accept', content: {} } };
+    const again = { ...params, inputResponses, requestState: asked['requestState'] };
+    expect(await agent.request(method, again)).toMatchObject({ resultType: 'complete' });
+    const sent = upstream.seen.findLast((seen) => seen.method === method)?.body as Record<string, never>;
+    expect(objectAt(sent, 'params')).toMatchObject({ inputResponses, requestState: 'st-1' });
   });
-  const inputResponses = { q: { action: 'accept', content: {} } };
-  const again = { ...params, inputResponses, requestState: asked['requestState'] };
-  expect(await agent.request(method, again)).toMatchObject({ resultType: 'complete' });
-  const sent = upstream.seen.findLast((seen) => seen.method === method)?.body as Record<string, never>;
-  expect(objectAt(sent, 'params')).toMatchObject({ inputResponses, requestState: 'st-1' });
 });

@@ -80,3 +80,36 @@ describe.each(PAIRINGS.flatMap((pairing) => ['/mcp', '/mcp/s'].map((path) => ({ 
     });
   },
 );
+
+describe.each(['/mcp', '/mcp/s'])('at %s', (path) => {
+  it('no way leads out of what is let through', async () => {
+    const upstream = await scene.offering('modern', { requireKey: false, offer: OFFER });
+    const tenant = await scene.tenant({ s: without(upstream, { resources: { only: ['file:///docs/*'] } }) });
+    const agent = await tenant.raw('rawModern', 'ada', path);
+    const ways = [
+      'file:///docs/../etc/passwd',
+      'file:///docs/a/../../etc/passwd',
+      'file:///docs/%2e%2e/etc/passwd',
+      'file:///docs/.%2E/etc/passwd',
+      'file:///docs/..%2fetc%2fpasswd',
+      'file:///docs/..\\etc\\passwd',
+      'file:///docs/..%5cetc%5cpasswd',
+      'file:///docs/..',
+      'file:///docs/..?x',
+      'file:///docs/..#x',
+      'keybearer://s/file:///etc/passwd',
+      'keybearer://s/file:///docs/../etc/passwd',
+    ];
+    const codes = await Promise.all(
+      ways.map(async (uri) => {
+        const answer = await (await agent.send('resources/read', { uri })).answer();
+        return [uri, objectAt(answer, 'error')['code']];
+      }),
+    );
+    expect(codes).toEqual(ways.map((uri) => [uri, -32602]));
+    expect(upstream.seen.filter(({ method }) => method === 'resources/read')).toEqual([]);
+    // Dots that lead nowhere are dots.
+    for (const uri of ['file:///docs/a..b', 'file:///docs/..a', 'file:///docs/...'])
+      expect(saidIn(await agent.request('resources/read', { uri }))).toContain(uri);
+  });
+});

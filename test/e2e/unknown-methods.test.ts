@@ -45,6 +45,23 @@ describe.each(ERAS)('from a %s agent to a server of its era', (era) => {
     expect((await agent.listTools()).tools.length).toBeGreaterThan(0);
   });
 
+  it.each([
+    { only: ['echo'] },
+    { except: ['echo'] },
+    { prompts: { only: ['greet'] } },
+    { resources: { only: ['file:///*'] } },
+    { gated: true },
+  ])('there is none at a server of which an admin keeps something back: %j', async (limit) => {
+    const upstream = await scene.offering(era, { own, requireKey: false });
+    const tenant = await scene.tenant({ s: without(upstream, limit) });
+    const response = await (await tenant.raw(kindOf[era], 'ada', '/mcp/s')).send('vendor/echo');
+    expect([response.status, await response.answer()]).toMatchObject([
+      notFound(kindOf[era]),
+      { error: { code: -32601 } },
+    ]);
+    expect(upstream.seen.filter(({ method }) => method === 'vendor/echo')).toEqual([]);
+  });
+
   it('without a key it is not sent, and the person is asked to sign in', async () => {
     const { upstream, tenant } = await stage();
     const agent = await tenant.raw(kindOf[era], 'bob', '/mcp/s');
