@@ -6,10 +6,11 @@ import { connectAgent } from '../test/support/agents/connect-agent.ts';
 import { Browser } from '../test/support/sign-in/browser-jar.ts';
 import { isObject, type JsonObject } from '../test/support/upstreams/message.ts';
 import { copyOf } from './database.ts';
-import { type RunningKeybearer, SERVER, startKeybearer } from './keybearer.ts';
+import { type RunningKeybearer, startKeybearer } from './keybearer.ts';
 import { signIn, standInFor } from './person.ts';
 import { OWN_DOCUMENT, settingFor } from './scenarios.ts';
 
+const SERVER = 'suite';
 const TOOL = `${SERVER}__test-tool`;
 const CONNECT = `${SERVER}__connect`;
 const MODERN = '2026-07-28';
@@ -31,7 +32,12 @@ async function main(): Promise<void> {
   const context: unknown = JSON.parse(env['MCP_CONFORMANCE_CONTEXT'] ?? '{}');
   const setting = settingFor(env['MCP_CONFORMANCE_SCENARIO'] ?? '', isObject(context) ? context : {}, extra);
   const databaseUrl = await copyOf(env['CONFORMANCE_DATABASE_URL'] ?? '');
-  const keybearer = await startKeybearer(databaseUrl, serverUrl, setting);
+  const { credential, publicUrl } = setting;
+  const keybearer = await startKeybearer(
+    databaseUrl,
+    { [SERVER]: { type: 'http', url: serverUrl, credential } },
+    publicUrl,
+  );
   if (keybearer.publicUrl !== keybearer.url) standInFor(keybearer.publicUrl, keybearer.url);
   try {
     await callThrough(keybearer);

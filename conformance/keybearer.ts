@@ -1,4 +1,4 @@
-// Keybearer in this process, with the scenario's server as its only one, and a key for an agent.
+// Keybearer in this process, with the servers it is given, and a key for an agent.
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../src/app.ts';
 import { createStaticKeyProvider } from '../src/credential/local-keys.ts';
@@ -6,10 +6,8 @@ import { systemClock } from '../src/shared/clock.ts';
 import { createLogger } from '../src/shared/logger.ts';
 import { Secret } from '../src/shared/secret.ts';
 import { isObject, type JsonObject } from '../test/support/upstreams/message.ts';
-import type { Setting } from './scenarios.ts';
 
 const TENANT = 'conformance';
-export const SERVER = 'suite';
 
 export interface RunningKeybearer {
   /** Where it listens; for the address that people know, see `publicUrl`. */
@@ -21,10 +19,11 @@ export interface RunningKeybearer {
   stop(): Promise<void>;
 }
 
+/** `servers`: definition by name. Without `publicUrl` it is known under the address where it listens. */
 export async function startKeybearer(
   databaseUrl: string,
-  serverUrl: string,
-  { credential, publicUrl }: Setting,
+  servers: Readonly<Record<string, JsonObject>>,
+  publicUrl?: string,
 ): Promise<RunningKeybearer> {
   const adminKey = `admin-${randomBytes(16).toString('hex')}`;
   const lines: string[] = [];
@@ -72,6 +71,7 @@ export async function startKeybearer(
   await admin('POST', '/tenants', { id: TENANT });
   const wishes = { name: 'conformance', principal: 'person' };
   const { key } = await admin('POST', `/tenants/${TENANT}/keys`, wishes);
-  await admin('PUT', `/tenants/${TENANT}/servers/${SERVER}`, { type: 'http', url: serverUrl, credential });
+  for (const [name, definition] of Object.entries(servers))
+    await admin('PUT', `/tenants/${TENANT}/servers/${name}`, definition);
   return { url: app.url, publicUrl: app.publicUrl, agentKey: String(key), lines, stop: () => app.stop() };
 }

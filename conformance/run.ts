@@ -2,17 +2,23 @@
 //   npm run conformance -- auth/iss-supported                   only this one, in each revision that has it
 //   npm run conformance -- --revision 2026-07-28 auth/basic-cimd
 //   npm run conformance -- --log auth/iss-supported             with the log of what passed, too
+//   npm run conformance -- --servers                            the server scenarios instead; see server-run.ts
 // Writes docs/conformance.md when everything was run. Ends with 1 when something failed.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startDatabases } from './database.ts';
 import { type Result, report } from './report.ts';
 import { EXTRAS } from './scenarios.ts';
+import { runServers } from './server-run.ts';
 import { install, type Run, required, revisions, runScenario, stopAll } from './suite.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { revision: { type: 'string' }, log: { type: 'boolean', default: false } },
+  options: {
+    revision: { type: 'string' },
+    log: { type: 'boolean', default: false },
+    servers: { type: 'boolean', default: false },
+  },
 });
 
 function plan(): readonly Run[] {
@@ -46,19 +52,27 @@ async function runAll(runs: readonly Run[], databaseUrl: string): Promise<readon
 async function main(): Promise<void> {
   await install();
   const runs = plan();
-  if (runs.length === 0) throw new Error('No scenario of that name is run');
+  if (runs.length === 0 && !values.servers) throw new Error('No scenario of that name is run');
   const databases = await startDatabases();
   const stop = (): void => {
     stopAll();
     void databases.stop().finally(() => process.exit(1));
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
-  let results: readonly Result[];
   try {
-    results = await runAll(runs, databases.url);
+    if (values.servers) await judgeServers(databases.url);
+    else await signInAll(runs, databases.url);
   } finally {
     await databases.stop();
   }
+}
+
+async function judgeServers(databaseUrl: string): Promise<void> {
+  await runServers(databaseUrl, { scenarios: positionals, revision: values.revision, isLogged: values.log });
+}
+
+async function signInAll(runs: readonly Run[], databaseUrl: string): Promise<void> {
+  const results = await runAll(runs, databaseUrl);
   const failed = results.filter(({ outcome }) => !outcome.isPassed).length;
   if (positionals.length === 0 && values.revision === undefined)
     writeFileSync(new URL('../docs/conformance.md', import.meta.url), report(revisions(), results));

@@ -33,8 +33,9 @@ export interface Outcome {
   readonly log: string;
 }
 
-interface Check {
+export interface Check {
   readonly id: string;
+  readonly name: string;
   readonly status: string;
   readonly description: string;
   readonly errorMessage?: string;
@@ -59,24 +60,27 @@ export function revisions(): readonly string[] {
     .sort();
 }
 
-/** Sign-in scenarios that a client of this revision has to pass, in the suite's order. */
-export function required(revision: string): readonly string[] {
+/** Scenarios that a client or a server of this revision has to pass, in the suite's order. */
+export function requiredOf(side: 'client' | 'server', revision: string): readonly string[] {
   const text = readFileSync(join(SUITE_DIR, 'requirements', `${revision}.yaml`), 'utf8');
-  const list = /^client:\n((?:[ #].*\n|\n)*)/mu.exec(text)?.[1] ?? '';
-  const names = [...list.matchAll(/^ *- *(auth\/\S+)/gmu)].map(([, name = '']) => name);
-  if (names.length === 0) throw new Error(`The suite requires nothing of clients for ${revision}`);
+  const list = new RegExp(`^${side}:\\n((?:[ #].*\\n|\\n)*)`, 'mu').exec(text)?.[1] ?? '';
+  const names = [...list.matchAll(/^ *- *(\S+)/gmu)].map(([, name = '']) => name);
+  if (names.length === 0) throw new Error(`The suite requires nothing of a ${side} for ${revision}`);
   return names;
 }
+
+/** Sign-in scenarios that a client of this revision has to pass. */
+export const required = (revision: string): readonly string[] =>
+  requiredOf('client', revision).filter((name) => name.startsWith('auth/'));
 
 export async function runScenario({ scenario, revision, extra }: Run, databaseUrl: string): Promise<Outcome> {
   const args = ['client', '--command', CLIENT, '--scenario', scenario, '--spec-version', revision];
   // An extension belongs to no revision, and would be left out without a word.
   if (extra !== undefined) args.push('--force');
-  const { code, output, stdout } = await run(
-    NODE_BIN,
-    [join(SUITE_DIR, 'dist/index.js'), ...args, '--timeout', String(SCENARIO_MS), '--verbose'],
-    { CONFORMANCE_DATABASE_URL: databaseUrl, ...(extra === undefined ? {} : { CONFORMANCE_EXTRA: extra }) },
-  );
+  const { code, output, stdout } = await runSuite([...args, '--timeout', String(SCENARIO_MS), '--verbose'], {
+    CONFORMANCE_DATABASE_URL: databaseUrl,
+    ...(extra === undefined ? {} : { CONFORMANCE_EXTRA: extra }),
+  });
   const checks = checksIn(stdout);
   const found = (status: string): readonly Check[] => checks.filter((check) => check.status === status);
   // The suite forgives warnings when it scores a revision. We do not.
@@ -105,11 +109,16 @@ export function stopAll(): void {
   for (const child of children) child.kill('SIGKILL');
 }
 
-function run(
-  command: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<{ readonly code: number | null; readonly output: string; readonly stdout: string }> {
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly stdout: string;
+}
+
+export const runSuite = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  run(NODE_BIN, [join(SUITE_DIR, 'dist/index.js'), ...args], env);
+
+function run(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   const child = spawn(command, args, {
     cwd: ROOT,
     env: { ...process.env, ...env },

@@ -1,0 +1,107 @@
+// The suite's server scenarios: first with the fixture itself, then with the fixture behind Keybearer, in the
+// era of the scenario's revision and in the other one.
+import type { Era } from '../test/support/upstreams/revisions.ts';
+import { copyOf } from './database.ts';
+import { type Fixture, startFixture } from './fixture/fixture.ts';
+import { startKeybearer } from './keybearer.ts';
+import { countPassed, type Judgement, judge, lostOnTheWay, problemsIn } from './server-suite.ts';
+import { type Shim, startShim } from './shim.ts';
+import { requiredOf, revisions } from './suite.ts';
+
+const ERAS: readonly Era[] = ['legacy', 'modern'];
+const eraOf = (revision: string): Era => (revision < '2026' ? 'legacy' : 'modern');
+
+/** Not required, and about what a proxy has to let through, or has to do itself. */
+const BEYOND: Readonly<Record<Era, readonly string[]>> = {
+  legacy: ['server-session-lifecycle', 'json-schema-2020-12'],
+  modern: ['json-schema-2020-12', 'http-header-validation', 'http-custom-header-server-validation'],
+};
+
+export interface ServerResult {
+  readonly scenario: string;
+  readonly revision: string;
+  readonly isRequired: boolean;
+  readonly alone: Judgement;
+  /** By the era of the server behind Keybearer. */
+  readonly through: Readonly<Record<Era, Judgement>>;
+}
+
+interface Places {
+  readonly alone: Readonly<Record<Era, string>>;
+  readonly through: Readonly<Record<Era, string>>;
+  /** What Keybearer logged; taken out. */
+  takeLines(): readonly string[];
+  close(): Promise<void>;
+}
+
+export interface Wishes {
+  readonly scenarios: readonly string[];
+  readonly revision: string | undefined;
+  readonly isLogged: boolean;
+}
+
+async function openPlaces(databaseUrl: string): Promise<Places> {
+  const [legacy, modern] = (await Promise.all(ERAS.map(startFixture))) as [Fixture, Fixture];
+  const alone = { legacy: legacy.url, modern: modern.url };
+  const servers = Object.fromEntries(ERAS.map((era) => [era, { type: 'http', url: alone[era] }]));
+  const keybearer = await startKeybearer(await copyOf(databaseUrl), servers);
+  const [legacyShim, modernShim] = (await Promise.all(
+    ERAS.map((era) => startShim(`${keybearer.url}/mcp/${era}`, keybearer.agentKey)),
+  )) as [Shim, Shim];
+  let taken = 0;
+  return {
+    alone,
+    through: { legacy: legacyShim.url, modern: modernShim.url },
+    takeLines() {
+      const lines = keybearer.lines.slice(taken);
+      taken = keybearer.lines.length;
+      return lines;
+    },
+    async close() {
+      await Promise.all([legacyShim.close(), modernShim.close()]);
+      await keybearer.stop();
+      await Promise.all([legacy.close(), modern.close()]);
+    },
+  };
+}
+
+export async function runServers(databaseUrl: string, wishes: Wishes): Promise<readonly ServerResult[]> {
+  const places = await openPlaces(databaseUrl);
+  const results: ServerResult[] = [];
+  try {
+    for (const { scenario, revision, isRequired } of plan(wishes)) {
+      const own = eraOf(revision);
+      const alone = await judge(places.alone[own], scenario, revision);
+      const [legacy, modern] = [
+        await judge(places.through.legacy, scenario, revision),
+        await judge(places.through.modern, scenario, revision),
+      ];
+      const result = { scenario, revision, isRequired, alone, through: { legacy, modern } };
+      results.push(result);
+      tell(result, wishes.isLogged ? places.takeLines() : []);
+    }
+  } finally {
+    await places.close();
+  }
+  return results;
+}
+
+function plan({ scenarios, revision: wanted }: Wishes) {
+  return revisions()
+    .filter((revision) => wanted === undefined || wanted === revision)
+    .flatMap((revision) => [
+      ...requiredOf('server', revision).map((scenario) => ({ scenario, revision, isRequired: true })),
+      ...BEYOND[eraOf(revision)].map((scenario) => ({ scenario, revision, isRequired: false })),
+    ])
+    .filter(({ scenario }) => scenarios.length === 0 || scenarios.includes(scenario));
+}
+
+function tell({ scenario, revision, alone, through }: ServerResult, lines: readonly string[]): void {
+  const whole = countPassed(alone);
+  const cells = ERAS.map((era) => `${era} ${whole - lostOnTheWay(alone, through[era]).length}/${whole}`);
+  console.log(`${revision}  ${scenario.padEnd(46)}  alone ${whole}  through: ${cells.join('  ')}`);
+  for (const problem of problemsIn(alone)) console.log(`    alone   ${problem}`);
+  for (const era of ERAS)
+    for (const lost of lostOnTheWay(alone, through[era])) console.log(`    ${era.padEnd(6)}  ${lost}`);
+  for (const line of lines) process.stdout.write(`    | ${line}`);
+}

@@ -1,0 +1,57 @@
+// What the suite finds when it judges one server by one scenario.
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Check, runSuite } from './suite.ts';
+
+/** `checks` in the order in which they were made; `log` is everything that was said on the way. */
+export interface Judgement {
+  readonly checks: readonly Check[];
+  readonly log: string;
+}
+
+export async function judge(url: string, scenario: string, revision: string): Promise<Judgement> {
+  const dir = await mkdtemp(join(tmpdir(), 'keybearer-conformance-'));
+  try {
+    const args = ['server', '--url', url, '--scenario', scenario, '--spec-version', revision, '-o', dir];
+    const { stdout, output } = await runSuite(args);
+    const [result] = await readdir(dir);
+    if (result === undefined) throw new Error(`The suite has no result for ${scenario}:\n${stdout}${output}`);
+    const checks: unknown = JSON.parse(await readFile(join(dir, result, 'checks.json'), 'utf8'));
+    if (!Array.isArray(checks)) throw new Error(`The suite has no list of checks for ${scenario}`);
+    return { checks: checks as readonly Check[], log: stdout + output };
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+const isBad = ({ status }: Check): boolean => status === 'FAILURE' || status === 'WARNING';
+
+/** The suite forgives warnings when it scores a revision. We do not. */
+export const problemsIn = ({ checks }: Judgement): readonly string[] =>
+  checks.filter(isBad).map(({ id, errorMessage, description }) => `${id}: ${errorMessage ?? description}`);
+
+/** A check has no name of its own: some are made several times. */
+function passedIn({ checks }: Judgement): ReadonlyMap<string, Check> {
+  const passed = new Map<string, Check>();
+  for (const check of checks) {
+    if (check.status !== 'SUCCESS') continue;
+    const name = [check.id, check.name, check.description].join(' ');
+    let nth = 1;
+    while (passed.has(`${name} ${nth}`)) nth++;
+    passed.set(`${name} ${nth}`, check);
+  }
+  return passed;
+}
+
+export const countPassed = (judgement: Judgement): number => passedIn(judgement).size;
+
+/** What passed with the server itself and does not pass, or is not even reached, through the proxy. */
+export function lostOnTheWay(alone: Judgement, through: Judgement): readonly string[] {
+  const passed = passedIn(through);
+  const problems = new Map(through.checks.filter(isBad).map((check) => [check.id, check]));
+  const lost = [...passedIn(alone)].filter(([name]) => !passed.has(name));
+  return lost.map(
+    ([, { id, description }]) => `${id}: ${problems.get(id)?.errorMessage ?? `not seen: ${description}`}`,
+  );
+}
