@@ -57,7 +57,7 @@ function cell({ isPassed, checks, problems }: Outcome): string {
   return isPassed ? `passed (${checks})` : `**failed**: ${problems.join('; ').replaceAll('|', '\\|')}`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => '---'), ...rows];
   return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }

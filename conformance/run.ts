@@ -9,7 +9,8 @@ import { parseArgs } from 'node:util';
 import { startDatabases } from './database.ts';
 import { type Result, report } from './report.ts';
 import { EXTRAS } from './scenarios.ts';
-import { runServers } from './server-run.ts';
+import { serverReport } from './server-report.ts';
+import { isSound, runServers } from './server-run.ts';
 import { install, type Run, required, revisions, runScenario, stopAll } from './suite.ts';
 
 const { values, positionals } = parseArgs({
@@ -67,15 +68,24 @@ async function main(): Promise<void> {
   }
 }
 
+const isWhole = (): boolean => positionals.length === 0 && values.revision === undefined;
+
+const write = (name: string, text: string): void => writeFileSync(new URL(`../docs/${name}`, import.meta.url), text);
+
 async function judgeServers(databaseUrl: string): Promise<void> {
-  await runServers(databaseUrl, { scenarios: positionals, revision: values.revision, isLogged: values.log });
+  const { revision, log } = values;
+  const results = await runServers(databaseUrl, { scenarios: positionals, revision, isLogged: log });
+  if (results.length === 0) throw new Error('No server scenario of that name is run');
+  if (isWhole()) write('conformance-servers.md', serverReport(revisions(), results));
+  const failed = results.filter((result) => !isSound(result)).length;
+  console.log(`${results.length - failed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
 }
 
 async function signInAll(runs: readonly Run[], databaseUrl: string): Promise<void> {
   const results = await runAll(runs, databaseUrl);
   const failed = results.filter(({ outcome }) => !outcome.isPassed).length;
-  if (positionals.length === 0 && values.revision === undefined)
-    writeFileSync(new URL('../docs/conformance.md', import.meta.url), report(revisions(), results));
+  if (isWhole()) write('conformance.md', report(revisions(), results));
   console.log(`${results.length - failed} passed, ${failed} failed`);
   if (failed > 0) process.exitCode = 1;
 }

@@ -13,7 +13,7 @@ const eraOf = (revision: string): Era => (revision < '2026' ? 'legacy' : 'modern
 
 /** Not required, and about what a proxy has to let through, or has to do itself. */
 const BEYOND: Readonly<Record<Era, readonly string[]>> = {
-  legacy: ['server-session-lifecycle', 'json-schema-2020-12'],
+  legacy: ['server-session-lifecycle', 'json-schema-2020-12', 'server-sse-polling'],
   modern: ['json-schema-2020-12', 'http-header-validation', 'http-custom-header-server-validation'],
 };
 
@@ -25,6 +25,10 @@ export interface ServerResult {
   /** By the era of the server behind Keybearer. */
   readonly through: Readonly<Record<Era, Judgement>>;
 }
+
+/** The fixture passes, and nothing of that is lost in either era. */
+export const isSound = ({ alone, through }: ServerResult): boolean =>
+  problemsIn(alone).length === 0 && ERAS.every((era) => lostOnTheWay(alone, through[era]).length === 0);
 
 interface Places {
   readonly alone: Readonly<Record<Era, string>>;

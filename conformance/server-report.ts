@@ -1,0 +1,59 @@
+// Writes docs/conformance-servers.md: what passes with the fixture alone, and what of that through Keybearer.
+// Nothing in it changes from one run to the next unless a result does.
+import { table } from './report.ts';
+import type { ServerResult } from './server-run.ts';
+import { countPassed, type Judgement, lostOnTheWay, problemsIn } from './server-suite.ts';
+import { SUITE, SUITE_VERSION } from './suite.ts';
+
+export function serverReport(revisions: readonly string[], results: readonly ServerResult[]): string {
+  const required = results.filter(({ isRequired }) => isRequired);
+  return `# Conformance of what is behind Keybearer
+
+Written by \`npm run conformance -- --servers\`; do not edit. \`npm run conformance -- --servers tools-list\` runs one scenario.
+
+[The MCP conformance suite](https://www.npmjs.com/package/${SUITE}) (\`${SUITE_VERSION}\`) plays the client and judges a server. Here it
+judges \`conformance/fixture\`, once alone and once through Keybearer at \`/mcp/{name}\`: whatever passes alone has to pass through Keybearer too. The fixture
+speaks one era, 2025-11-25 or 2026-07-28; behind Keybearer the suite meets both, so in one column Keybearer relays and in the other it translates.
+A number counts the checks that passed; warnings are no passes.
+
+${revisions.map((revision) => `* ${revision}: ${summary(required.filter((result) => result.revision === revision))}`).join('\n')}
+
+${revisions.map((revision) => section(revision, results)).join('\n')}`;
+}
+
+function summary(results: readonly ServerResult[]): string {
+  const whole = (judgements: readonly (readonly [Judgement, Judgement])[]): number =>
+    judgements.filter(([alone, through]) => lostOnTheWay(alone, through).length === 0).length;
+  const alone = results.filter((result) => problemsIn(result.alone).length === 0).length;
+  const legacy = whole(results.map((result) => [result.alone, result.through.legacy]));
+  const modern = whole(results.map((result) => [result.alone, result.through.modern]));
+  return `of ${results.length} required scenarios the fixture passes ${alone} alone; nothing is lost through Keybearer in **${legacy}** with the older server behind it, in **${modern}** with the newer one.`;
+}
+
+function section(revision: string, all: readonly ServerResult[]): string {
+  const results = all.filter((result) => result.revision === revision);
+  const rows = results.map(({ scenario, isRequired, alone, through }) => [
+    `\`${scenario}\`${isRequired ? '' : ' (not required)'}`,
+    String(countPassed(alone)),
+    cell(alone, through.legacy),
+    cell(alone, through.modern),
+  ]);
+  const failed = results.flatMap(({ scenario, alone, through }) => [
+    ...problemsIn(alone).map((problem) => [`\`${scenario}\``, 'the fixture itself', code(problem)]),
+    ...lostOnTheWay(alone, through.legacy).map((lost) => [`\`${scenario}\``, 'older', code(lost)]),
+    ...lostOnTheWay(alone, through.modern).map((lost) => [`\`${scenario}\``, 'newer', code(lost)]),
+  ]);
+  const missing = failed.length === 0 ? '' : `\nWhat fails:\n\n${table(['scenario', 'server', 'check'], failed)}`;
+  return `## The suite as a client of ${revision}
+
+${table(['scenario', 'fixture alone', 'through, older server', 'through, newer server'], rows)}${missing}`;
+}
+
+function cell(alone: Judgement, through: Judgement): string {
+  const lost = lostOnTheWay(alone, through).length;
+  const whole = countPassed(alone);
+  return lost === 0 ? String(whole) : `**${whole - lost} of ${whole}**`;
+}
+
+/** Only the name of the check: what it says besides has ports and ids in it. */
+const code = (problem: string): string => `\`${problem.slice(0, problem.indexOf(': '))}\``;
