@@ -5,6 +5,18 @@ import type { ServerResult } from './server-run.ts';
 import { countPassed, type Judgement, lostOnTheWay, problemsIn } from './server-suite.ts';
 import { SUITE, SUITE_VERSION } from './suite.ts';
 
+const NO_ERROR = 'the older era has no such error; its server answers with an error of the tool';
+const NO_KEY = 'the suite wants the key that the server gave its question, and in the older era questions have none';
+
+/** What no translation can carry from a server of the older era to a client of the newer one. */
+const NOT_ACROSS: Readonly<Record<string, string>> = {
+  'sep-2575-server-rejects-undeclared-capability': NO_ERROR,
+  'sep-2575-missing-capability-http-400': NO_ERROR,
+  'sep-2322-elicitation-incomplete': NO_KEY,
+  'sep-2322-elicitation-complete': NO_KEY,
+  'sep-2322-ignore-unexpected-params': NO_KEY,
+};
+
 export function serverReport(revisions: readonly string[], results: readonly ServerResult[]): string {
   const required = results.filter(({ isRequired }) => isRequired);
   return `# Conformance of what is behind Keybearer
@@ -33,17 +45,18 @@ function summary(results: readonly ServerResult[]): string {
 function section(revision: string, all: readonly ServerResult[]): string {
   const results = all.filter((result) => result.revision === revision);
   const rows = results.map(({ scenario, isRequired, alone, through }) => [
-    `\`${scenario}\`${isRequired ? '' : ' (not required)'}`,
+    `${code(scenario)}${isRequired ? '' : ' (not required)'}`,
     String(countPassed(alone)),
     cell(alone, through.legacy),
     cell(alone, through.modern),
   ]);
   const failed = results.flatMap(({ scenario, alone, through }) => [
-    ...problemsIn(alone).map((problem) => [`\`${scenario}\``, 'the fixture itself', code(problem)]),
-    ...lostOnTheWay(alone, through.legacy).map((lost) => [`\`${scenario}\``, 'older', code(lost)]),
-    ...lostOnTheWay(alone, through.modern).map((lost) => [`\`${scenario}\``, 'newer', code(lost)]),
+    ...rowsOf(scenario, 'the fixture itself', problemsIn(alone)),
+    ...rowsOf(scenario, 'older', lostOnTheWay(alone, through.legacy)),
+    ...rowsOf(scenario, 'newer', lostOnTheWay(alone, through.modern)),
   ]);
-  const missing = failed.length === 0 ? '' : `\nWhat fails:\n\n${table(['scenario', 'server', 'check'], failed)}`;
+  const missing =
+    failed.length === 0 ? '' : `\nWhat fails:\n\n${table(['scenario', 'server', 'checks', 'cannot pass'], failed)}`;
   return `## The suite as a client of ${revision}
 
 ${table(['scenario', 'fixture alone', 'through, older server', 'through, newer server'], rows)}${missing}`;
@@ -55,5 +68,14 @@ function cell(alone: Judgement, through: Judgement): string {
   return lost === 0 ? String(whole) : `**${whole - lost} of ${whole}**`;
 }
 
-/** Only the name of the check: what it says besides has ports and ids in it. */
-const code = (problem: string): string => `\`${problem.slice(0, problem.indexOf(': '))}\``;
+/** Only the names of the checks: what they say besides has ports and ids in it. */
+function rowsOf(scenario: string, server: string, problems: readonly string[]): readonly (readonly string[])[] {
+  if (problems.length === 0) return [];
+  const ids = [...new Set(problems.map((problem) => problem.slice(0, problem.indexOf(': '))))];
+  const reasons = server === 'older' ? ids.filter((id) => id in NOT_ACROSS) : [];
+  const why = [...new Set(reasons.map((id) => NOT_ACROSS[id]))].join('; ');
+  const which = reasons.length === 0 || reasons.length === ids.length ? '' : `${reasons.map(code).join(', ')}: `;
+  return [[code(scenario), server, ids.map(code).join(', '), `${which}${why}`]];
+}
+
+const code = (text: string): string => `\`${text}\``;

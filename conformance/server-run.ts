@@ -2,10 +2,10 @@
 // era of the scenario's revision and in the other one.
 import type { Era } from '../test/support/upstreams/revisions.ts';
 import { copyOf } from './database.ts';
-import { type Fixture, startFixture } from './fixture/fixture.ts';
+import { startFixture } from './fixture/fixture.ts';
 import { startKeybearer } from './keybearer.ts';
 import { countPassed, type Judgement, judge, lostOnTheWay, problemsIn } from './server-suite.ts';
-import { type Shim, startShim } from './shim.ts';
+import { startShim } from './shim.ts';
 import { requiredOf, revisions } from './suite.ts';
 
 const ERAS: readonly Era[] = ['legacy', 'modern'];
@@ -45,29 +45,32 @@ export interface Wishes {
 }
 
 async function openPlaces(databaseUrl: string): Promise<Places> {
-  const [legacy, modern] = (await Promise.all(ERAS.map(startFixture))) as [Fixture, Fixture];
-  const alone = { legacy: legacy.url, modern: modern.url };
-  const servers = Object.fromEntries(ERAS.map((era) => [era, { type: 'http', url: alone[era] }]));
+  const fixtures = await forBoth(startFixture);
+  const alone = { legacy: fixtures.legacy.url, modern: fixtures.modern.url };
+  const servers = { legacy: { type: 'http', url: alone.legacy }, modern: { type: 'http', url: alone.modern } };
   const keybearer = await startKeybearer(await copyOf(databaseUrl), servers);
-  const [legacyShim, modernShim] = (await Promise.all(
-    ERAS.map((era) => startShim(`${keybearer.url}/mcp/${era}`, keybearer.agentKey)),
-  )) as [Shim, Shim];
+  const shims = await forBoth((era) => startShim(`${keybearer.url}/mcp/${era}`, keybearer.agentKey));
   let taken = 0;
   return {
     alone,
-    through: { legacy: legacyShim.url, modern: modernShim.url },
+    through: { legacy: shims.legacy.url, modern: shims.modern.url },
     takeLines() {
       const lines = keybearer.lines.slice(taken);
       taken = keybearer.lines.length;
       return lines;
     },
     async close() {
-      await Promise.all([legacyShim.close(), modernShim.close()]);
+      await forBoth((era) => shims[era].close());
       await keybearer.stop();
-      await Promise.all([legacy.close(), modern.close()]);
+      await forBoth((era) => fixtures[era].close());
     },
   };
 }
+
+const forBoth = async <T>(run: (era: Era) => Promise<T>): Promise<Record<Era, T>> => ({
+  legacy: await run('legacy'),
+  modern: await run('modern'),
+});
 
 export async function runServers(databaseUrl: string, wishes: Wishes): Promise<readonly ServerResult[]> {
   const places = await openPlaces(databaseUrl);
@@ -76,11 +79,8 @@ export async function runServers(databaseUrl: string, wishes: Wishes): Promise<r
     for (const { scenario, revision, isRequired } of plan(wishes)) {
       const own = eraOf(revision);
       const alone = await judge(places.alone[own], scenario, revision);
-      const [legacy, modern] = [
-        await judge(places.through.legacy, scenario, revision),
-        await judge(places.through.modern, scenario, revision),
-      ];
-      const result = { scenario, revision, isRequired, alone, through: { legacy, modern } };
+      const through = await forBoth((era) => judge(places.through[era], scenario, revision));
+      const result = { scenario, revision, isRequired, alone, through };
       results.push(result);
       tell(result, wishes.isLogged ? places.takeLines() : []);
     }

@@ -11,7 +11,6 @@ const judgement = (
     status,
     ...(errorMessage === undefined ? {} : { errorMessage }),
   })),
-  log: '',
 });
 
 describe('what is lost on the way through the proxy', () => {
@@ -30,6 +29,11 @@ describe('what is lost on the way through the proxy', () => {
 
   it('is a check that is not even reached', () => {
     expect(lostOnTheWay(judgement(['a', 'SUCCESS']), judgement())).toEqual(['a: not seen: what a is about']);
+  });
+
+  it('is a check that is skipped, and none that the suite only notes', () => {
+    const alone = judgement(['a', 'SUCCESS'], ['b', 'SUCCESS']);
+    expect(lostOnTheWay(alone, judgement(['a', 'INFO'], ['b', 'SKIPPED']))).toEqual(['b: not seen: what b is about']);
   });
 
   it('is one of several checks of the same name', () => {

@@ -17,11 +17,13 @@ async function shimBefore(handle: http.RequestListener): Promise<URL> {
 }
 
 it('adds the key, and changes nothing else of what is asked and answered', async () => {
-  const url = await shimBefore(async (req, res) => {
+  const url = await shimBefore((req, res) => {
     const { host, origin, authorization } = req.headers;
     const isRaw = req.rawHeaders.includes('MCP-METHOD');
     res.writeHead(404, { 'mcp-session-id': 'a-session' });
-    res.end(JSON.stringify({ host, origin, authorization, isRaw, url: req.url, body: await readBody(req) }));
+    void readBody(req).then((body) =>
+      res.end(JSON.stringify({ host, origin, authorization, isRaw, url: req.url, body })),
+    );
   });
   const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
     const headers = { Host: 'evil.example.com', Origin: 'http://evil.example.com', 'MCP-METHOD': 'ping' };
