@@ -18,11 +18,29 @@ function allowedOf(server: UpstreamServer): Allowed {
     const { promptsOnly, resourcesOnly } = server;
     allowed = {
       prompt: promptsOnly === undefined ? everything : compileGlobs(promptsOnly),
-      resource: resourcesOnly === undefined ? everything : compileGlobs(resourcesOnly),
+      resource: resourcesOnly === undefined ? everything : within(compileGlobs(resourcesOnly)),
     };
     known.set(server, allowed);
   }
   return allowed;
+}
+
+/** A server that resolves dots, in whatever disguise, would lead out of what the pattern seems to enclose. */
+const within =
+  (matches: (uri: string) => boolean) =>
+  (uri: string): boolean =>
+    matches(uri) && !UPWARDS.test(unescaped(uri));
+
+const UPWARDS = /(?:^|[/\\])\.\.(?:[/\\?#;]|$)/;
+const ESCAPE = /%([0-9a-f]{2})/gi;
+/** An escape of an escape of an escape: no server unpacks more. */
+const ROUNDS = 4;
+
+function unescaped(uri: string): string {
+  let text = uri;
+  for (let round = 0; round < ROUNDS && text.includes('%'); round++)
+    text = text.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return text;
 }
 
 /** @param key the server's own name for it: a prompt's name, a resource's URI, a template's text */
