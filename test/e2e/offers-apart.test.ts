@@ -86,6 +86,18 @@ describe.each(PAIRINGS.flatMap((pairing) => ['/mcp', '/mcp/s'].map((path) => ({ 
       expectOwnKeys(upstream);
     });
 
+    it('who signs in as somebody else has at once what that one has, and nothing of before', async () => {
+      const upstream = await scene.offering(era, { offer });
+      const tenant = await scene.tenant({ s: withKeys(upstream) });
+      await tenant.setSecret('s', 'ada', 'key-ada');
+      const agent = await tenant.raw(kind, 'ada', path);
+      expect(await listed(agent)).toEqual(keysFor('ada', prefix));
+      await tenant.setSecret('s', 'ada', 'key-bob');
+      expect(await listed(agent)).toEqual(keysFor('bob', prefix));
+      expect(saidIn(await agent.request('prompts/get', { name: `${prefix}of-bob` }))).toMatch(/^who=bob;/);
+      await expect(agent.request('prompts/get', { name: `${prefix}of-ada` })).rejects.toMatchObject({ code: -32602 });
+    });
+
     it('what only somebody else has is as if it were not there', async () => {
       const upstream = await scene.offering(era, { offer });
       const tenant = await scene.tenant({ s: withKeys(upstream) });

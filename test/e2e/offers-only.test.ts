@@ -1,5 +1,6 @@
 // What an admin does not let through of a server's prompts and resources is as if it were not there.
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../store/eventually.ts';
 import { keysOf, LISTS, saidIn } from '../support/offers.ts';
 import { PAIRINGS, useScene, without } from '../support/scene.ts';
 import { type JsonObject, objectAt } from '../support/upstreams/message.ts';
@@ -72,6 +73,24 @@ describe.each(PAIRINGS.flatMap((pairing) => ['/mcp', '/mcp/s'].map((path) => ({ 
       expect(found).toMatchObject({ code: wanted });
       expect(found).toEqual(await errorFor(missing));
       expect(upstream.seen.filter((seen) => seen.method === method)).toEqual([]);
+    });
+
+    it('what an admin takes away is gone within a second', async () => {
+      const upstream = await scene.offering(era, { requireKey: false, offer: OFFER });
+      const tenant = await scene.tenant({ s: without(upstream) });
+      const agent = await tenant.raw(kind, 'ada', path);
+      expect(await keysOf(agent, LISTS[0])).toHaveLength(OFFER.prompts.length);
+      await tenant.put('s', without(upstream, ONLY));
+      await eventually('the list', async () => (await keysOf(agent, LISTS[0])).length === 3, 1_000);
+      await expect(agent.request('prompts/get', { name: `${prefix}other` })).rejects.toMatchObject({ code: -32602 });
+      await tenant.put('s', without(upstream, { ...ONLY, enabled: false }));
+      await eventually(
+        'the end',
+        async () =>
+          objectAt(await (await agent.send('prompts/get', { name: `${prefix}greet` })).answer(), 'error')['code'] ===
+          -32602,
+        1_000,
+      );
     });
 
     it('an empty list lets nothing through', async () => {

@@ -99,6 +99,24 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
     expect(refusals(upstream) - before, 'never a third try').toBeLessThanOrEqual(2);
   });
 
+  it('who is disconnected has nothing any more, at once', async () => {
+    const upstream = await scene.offering(era);
+    const tenant = await scene.tenant({ s: withKeys(upstream) });
+    await tenant.setSecret('s', 'ada', 'key-ada');
+    const agents = await Promise.all(['/mcp', '/mcp/s'].map((path) => tenant.raw(kind, 'ada', path)));
+    for (const agent of agents)
+      for (const list of LISTS) expect(itemsIn(await agent.request(list.method), list)).not.toEqual([]);
+    await scene.app.adminOk('DELETE', `/tenants/${tenant.id}/servers/s/credentials/ada`);
+    for (const agent of agents)
+      for (const list of LISTS) {
+        const result = await agent.request(list.method);
+        expect(itemsIn(result, list), list.method).toEqual([]);
+        expect(serversIn(result), list.method).toMatchObject({ s: { state: 'sign_in_required' } });
+      }
+    const [, agent] = agents;
+    for (const [method, params] of ASKED) if (agent !== undefined) await linkFor(agent, method, params);
+  });
+
   it('a list whose key is not taken any more is empty and says so', async () => {
     const upstream = await scene.offering(era);
     const tenant = await scene.tenant({ s: withKeys(upstream) });

@@ -6,9 +6,10 @@ import http, {
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from 'node:http';
-import { type KeyedServer, startKeyedServer } from '../upstreams/keyed-server.ts';
+import type { KeyedServer } from '../upstreams/keyed-server.ts';
 import { listen, readBody } from '../upstreams/listener.ts';
 import { type JsonObject, parseMessage } from '../upstreams/message.ts';
+import { startOffering } from '../upstreams/offering-server.ts';
 import { sendText } from '../upstreams/responses.ts';
 import { Watched } from '../upstreams/watched.ts';
 import { defaultGuardSettings, type GuardedMcpOptions, type GuardSettings, type McpPlace } from './guard-options.ts';
@@ -68,7 +69,7 @@ function passOn(inner: URL, req: IncomingMessage, res: ServerResponse, key: stri
 }
 
 export async function startGuardedMcp({ era, tokens, ...wishes }: GuardedMcpOptions): Promise<GuardedMcp> {
-  const inner = await startKeyedServer({ era, name: 'guarded' });
+  const inner = await startOffering({ era, name: 'guarded' });
   for (const tool of Object.keys(wishes.toolScopes ?? defaultGuardSettings.toolScopes)) inner.addTool(tool);
   const settings: GuardSettings = { ...defaultGuardSettings, authorizationServers: [tokens.issuer], ...wishes };
   const watched = new Watched();
