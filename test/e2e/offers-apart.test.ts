@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RawAgent } from '../support/agents/raw-agent.ts';
 import { keysOf, LISTS, saidIn } from '../support/offers.ts';
-import { PAIRINGS, type TenantSide, useScene, withKeys } from '../support/scene.ts';
+import { PAIRINGS, RAW_KINDS, type TenantSide, useScene, withKeys, without } from '../support/scene.ts';
 import type { KeyedServer } from '../support/upstreams/keyed-server.ts';
 import { objectAt } from '../support/upstreams/message.ts';
 import { promptItem, resourceItem, templateItem } from '../support/upstreams/offering-items.ts';
@@ -135,3 +135,20 @@ describe.each(PAIRINGS.flatMap((pairing) => ['/mcp', '/mcp/s'].map((path) => ({ 
     });
   },
 );
+
+it.each(RAW_KINDS)('beside a server that is the same for all, each person has their own: %s', async (kind) => {
+  const shared = await scene.offering('modern', { requireKey: false, offer: () => offer('all') });
+  const personal = await scene.offering('legacy', { offer });
+  const tenant = await scene.tenant({ a: without(shared), s: withKeys(personal), z: without(shared) });
+  for (const who of PEOPLE) await tenant.setSecret('s', who, `key-${who}`);
+  for (const who of ['ada', 'bob', 'ada', 'eve']) {
+    const found = (await listed(await tenant.raw(kind, who))).flat().map(String);
+    const isMine = (key: string): boolean => /of-(ada|bob)/.test(key);
+    expect(found.filter(isMine), who).toEqual(
+      who === 'eve' ? [] : keysFor(who, 's__').flatMap((keys) => keys.slice(-1)),
+    );
+    expect(found, who).toContain('a__of-all');
+    expect(found, who).toContain('note://of-all');
+  }
+  expectOwnKeys(personal);
+});
