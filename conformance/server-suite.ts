@@ -14,15 +14,27 @@ export async function judge(url: string, scenario: string, revision: string): Pr
   try {
     const args = ['server', '--url', url, '--scenario', scenario, '--spec-version', revision, '-o', dir];
     const { stdout, output } = await runSuite(args);
-    const [result] = await readdir(dir);
-    if (result === undefined) throw new Error(`The suite has no result for ${scenario}:\n${stdout}${output}`);
-    const checks: unknown = JSON.parse(await readFile(join(dir, result, 'checks.json'), 'utf8'));
-    if (!Array.isArray(checks)) throw new Error(`The suite has no list of checks for ${scenario}`);
-    return { checks: checks as readonly Check[] };
+    return { checks: (await checksIn(dir)) ?? [unfinished(`${stdout}${output}`)] };
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
+
+/** Undefined when the suite ended, or was ended, before it wrote them. */
+async function checksIn(dir: string): Promise<readonly Check[] | undefined> {
+  const [file] = (await readdir(dir, { recursive: true })).filter((name) => name.endsWith('checks.json'));
+  const checks: unknown = file === undefined ? undefined : JSON.parse(await readFile(join(dir, file), 'utf8'));
+  return Array.isArray(checks) ? checks : undefined;
+}
+
+/** A scenario that does not end must not end the others. */
+const unfinished = (said: string): Check => ({
+  id: 'unfinished',
+  name: 'Unfinished',
+  status: 'FAILURE',
+  description: 'The suite comes to a result',
+  errorMessage: said.slice(-1_000),
+});
 
 const isBad = ({ status }: Check): boolean => status === 'FAILURE' || status === 'WARNING';
 
