@@ -87,6 +87,8 @@ function isModern({ kind, params, idText }: Incoming, headers: IncomingHttpHeade
   const version = metaOf(params)?.[META_VERSION];
   if (version !== undefined) {
     if (version === MODERN_VERSION) return true;
+    const header = headers['mcp-protocol-version'];
+    if (header !== undefined && header !== version) throw mismatch('MCP-Protocol-Version', idText);
     throw unsupported(typeof version === 'string' ? version : 'none', idText);
   }
   if (headers['mcp-protocol-version'] === MODERN_VERSION) {

@@ -74,7 +74,7 @@ export function createShaper(self: Implementation): Shaper {
       return shaped(withinLimit(received, server.maxResultBytes), server, from, to, []);
     },
     shapeOther(reply, server, from, to, isCacheable) {
-      if (reply.isError) return { reply: errorWithin(reply, server.maxResultBytes), edits: [] };
+      if (reply.isError) return withinEra(errorWithin(reply, server.maxResultBytes), to);
       if (reply.payloadBytes > server.maxResultBytes)
         throw new ProxyError(
           'upstream_protocol',
@@ -95,6 +95,15 @@ export function createShaper(self: Implementation): Shaper {
 }
 
 const PRIVATE = '"cacheScope":"private"';
+const NO_RESOURCE = -32002;
+const INVALID_PARAMS = '-32602';
+
+/** That a resource is not there had a code of its own, which is none any more (2026-07-28 §basic/index, error codes). */
+function withinEra(reply: Reply, to: Era): Shaped {
+  const at =
+    to === 'modern' && reply.smallMember('code', CODE_BYTES) === NO_RESOURCE ? reply.memberAt('code') : undefined;
+  return { reply, edits: at === undefined ? [] : [reply.replaceValue(at, INVALID_PARAMS)] };
+}
 
 const hasResultType = (reply: Reply): boolean =>
   reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;

@@ -59,5 +59,10 @@ describe('an error', () => {
   it("stays the server's own", () => {
     const error = { code: -32002, message: 'no such', data: { uri: 'x' } };
     expect(shaped(`"error":${JSON.stringify(error)}`, 'legacy', 'legacy')).toEqual({ jsonrpc: '2.0', id: 9, error });
+    expect(shaped(`"error":${JSON.stringify(error)}`, 'legacy', 'modern')).toEqual({
+      jsonrpc: '2.0',
+      id: 9,
+      error: { ...error, code: -32602 },
+    });
   });
 });
