@@ -34,7 +34,10 @@ export function readBody(request: IncomingMessage, done: (body: Body) => void): 
   request.on('data', (chunk: Buffer) => {
     if (isDone) return;
     bytes += chunk.length;
-    if (bytes > MAX_REQUEST_BYTES) return finish({ kind: 'too_large' });
+    if (bytes > MAX_REQUEST_BYTES) {
+      pile.drop();
+      return finish({ kind: 'too_large' });
+    }
     if (bounds === undefined && bytes > SHORT_BYTES) bounds = boundsOf(pile);
     bounds?.see(chunk);
     if (bounds?.problem === undefined) pile.add(chunk);

@@ -56,8 +56,11 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #limitsOf: LimitsOf;
   readonly #byId = new Map<string, Session>();
-  /** Of each caller and of each tenant. */
-  readonly #groups = new Map<string, Set<Session>>();
+  /**
+   * Of each caller and of each tenant, each with the turn of its last use when it was put there. To be used moves nothing, as
+   * that would cost a call more than finding its session does; it counts when room has to be made.
+   */
+  readonly #groups = new Map<string, Map<Session, number>>();
   readonly #stopSweep: Cancel;
   #turn = 0;
 
@@ -133,17 +136,22 @@ export class Sessions {
   #makeRoom(group: string, max: number): void {
     const sessions = this.#groups.get(group);
     while (sessions !== undefined && sessions.size >= max) {
-      const unused = longestUnused(sessions);
-      if (unused === undefined) return;
-      this.end(unused);
+      const [first] = sessions;
+      if (first === undefined) return;
+      const [session, usedTurn] = first;
+      if (session.usedTurn === usedTurn) this.end(session);
+      else {
+        sessions.delete(session);
+        sessions.set(session, session.usedTurn);
+      }
     }
   }
 
   #enter(session: Session): void {
     for (const group of groupsOf(session)) {
       const sessions = this.#groups.get(group);
-      if (sessions === undefined) this.#groups.set(group, new Set([session]));
-      else sessions.add(session);
+      if (sessions === undefined) this.#groups.set(group, new Map([[session, session.usedTurn]]));
+      else sessions.set(session, session.usedTurn);
     }
   }
 
@@ -158,10 +166,3 @@ export class Sessions {
 
 /** A tenant's id holds no NUL and a caller's key does, so one map serves both. */
 const groupsOf = ({ callerKey, tenantId }: Session): readonly [string, string] => [callerKey, tenantId];
-
-/** Searched for where room has to be made: to keep them in order would cost each call more. */
-function longestUnused(sessions: Iterable<Session>): Session | undefined {
-  let longest: Session | undefined;
-  for (const session of sessions) if (longest === undefined || session.usedTurn < longest.usedTurn) longest = session;
-  return longest;
-}

@@ -10,7 +10,7 @@ import type { CallTroubles } from './call-troubles.ts';
 import type { Discovery } from './discovery.ts';
 import { isInvalid, type Registered, type Registry, type TenantServers, type ToolList } from './registry.ts';
 import { inFull, type LastError, type ServerStatus } from './server-status.ts';
-import { needsPerson, type UpstreamServer } from './upstream-server.ts';
+import { needsPerson, reasonOf, type UpstreamServer } from './upstream-server.ts';
 import { buildOffer, type Offer, type Standing, type Target, type View, viewOf } from './view.ts';
 
 /** `only` names the one server behind `/mcp/{name}`, which keeps its own tool names. */
@@ -117,10 +117,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
         server: undefined,
         list: undefined,
         state: 'invalid',
-        reason: server.problems
-          .map(({ path, message }) => `${path}: ${message}`)
-          .join(' ')
-          .slice(0, 500),
+        reason: reasonOf(server),
       };
     const list = lists.get(owner(server));
     return { name: server.name, server, list, ...stateOf(server, list, owner(server)) };

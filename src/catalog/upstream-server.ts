@@ -80,6 +80,15 @@ export interface Problem {
   readonly message: string;
 }
 
+const LONGEST_REASON = 500;
+
+/** Why it does not hold, for admins and agents. */
+export const reasonOf = ({ problems }: InvalidServer): string =>
+  problems
+    .map(({ path, message }) => `${path}: ${message}`)
+    .join(' ')
+    .slice(0, LONGEST_REASON);
+
 /** A person's own credential is needed, so the server can stand behind a sign-in placeholder. */
 export function needsPerson(server: UpstreamServer): boolean {
   const spec = server.credential;

@@ -4,9 +4,9 @@
 import type { HasCredential } from '../catalog/catalog.ts';
 import { type ItemView, type ServerItems, viewItems } from '../catalog/item-view.ts';
 import { ITEMS, type ItemKind } from '../catalog/list-kind.ts';
-import { isInvalid, type Registry } from '../catalog/registry.ts';
+import { isInvalid, type Registry, type TenantServers } from '../catalog/registry.ts';
 import type { ServerState } from '../catalog/server-status.ts';
-import { needsPerson, type UpstreamServer } from '../catalog/upstream-server.ts';
+import { needsPerson, reasonOf, type UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Pool } from '../connection/pool.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isAllowed } from '../policy/allowed.ts';
@@ -114,7 +114,7 @@ export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
       return {
         view: merged(kind, servers, lists),
         mayHave: servers.filter((server) => !hasNone(server, kind)),
-        servers: Object.fromEntries(states),
+        servers: Object.fromEntries([...states, ...invalidOnes(byName)]),
       };
     } finally {
       deadline.end();
@@ -127,3 +127,10 @@ const textsOf = (lists: readonly ServerItems[]): readonly unknown[] => lists.map
 
 const isEqual = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((element, nth) => element === other[nth]);
+
+/** In words of whoever wrote the definition, as lists of tools have them. */
+const invalidOnes = (byName: TenantServers['byName']): readonly (readonly [string, Standing])[] =>
+  [...byName.values()]
+    .map(({ server }) => server)
+    .filter(isInvalid)
+    .map((server) => [server.name, { state: 'invalid', reason: reasonOf(server) }]);

@@ -32,6 +32,8 @@ interface Outline {
   readonly isError: boolean;
   readonly content: Span | undefined;
   readonly structured: Span | undefined;
+  /** There is more than is looked at: nobody knows what. */
+  readonly isCutShort: boolean;
 }
 
 /**
@@ -40,13 +42,14 @@ interface Outline {
  * @param maxBytes of it, the note included; below about 200 only the note remains
  */
 export function limitSize(result: Buffer, maxBytes: number): Buffer {
-  const { rest, isError, content, structured } = outline(result, maxBytes / 4);
+  const { rest, isError, content, structured, isCutShort } = outline(result, maxBytes / 4);
   let left = maxBytes - EMPTY.length - NOTE_BYTES - rest.reduce((sum, { length }) => sum + length + 1, 0);
   const isKept = structured !== undefined && structured.end - structured.start + STRUCTURE_ROOM <= left / 2;
   if (isKept) left -= structured.end - structured.start + STRUCTURE_ROOM;
   const blocks = content === undefined ? [] : fitContent(result, content, left);
   const kept = isKept ? Buffer.concat([STRUCTURE_HEAD, result.subarray(structured.start, structured.end)]) : NOTHING;
-  const isLost = structured !== undefined && !isKept;
+  // Perhaps it was an error, or had a structure: what is not looked at must not pass for a good result.
+  const isLost = isCutShort || (structured !== undefined && !isKept);
   const keptBytes = assemble(rest, blocks, kept, isError).reduce((sum, { length }) => sum + length, 0);
   const noted = [...blocks, note(result.length - keptBytes, result.length, isLost)];
   // A declared output schema would be broken without saying why; an error needs no structure.
@@ -58,7 +61,7 @@ const COMMA = Buffer.from(',');
 
 const notJson = (): ProxyError => new ProxyError('upstream_protocol', "The server's answer is not JSON.");
 
-/** So many members are looked at, of a result and of a block; what stands behind them counts as missing. */
+/** So many members are looked at, of a result and of all its blocks together; what stands behind them counts as missing. */
 const MAX_MEMBERS = 10_000;
 const APART = ['content', 'structuredContent', 'isError'];
 
@@ -86,7 +89,8 @@ function outline(result: Buffer, restBytes: number): Outline {
   });
   if (!isObject) throw notJson();
   const isCrowded = bytes > restBytes || rest.closed > MAX_RUNS;
-  return { rest: isCrowded ? leastOf(result, resultType) : rest.end(), isError, content, structured };
+  const isCutShort = seen >= MAX_MEMBERS;
+  return { rest: isCrowded ? leastOf(result, resultType) : rest.end(), isError, content, structured, isCutShort };
 }
 
 const LONGEST_TYPE = 42;
@@ -100,6 +104,7 @@ function leastOf(result: Buffer, type: Span | undefined): readonly Buffer[] {
 function fitContent(result: Buffer, content: Span, room: number): readonly Buffer[] {
   if (result[content.start] !== OPEN_LIST) return [];
   const blocks = new Runs(result);
+  const budget = { members: MAX_MEMBERS };
   let left = room;
   let [seen, misses] = [0, 0];
   const keep = (start: number, end: number): boolean => {
@@ -112,7 +117,7 @@ function fitContent(result: Buffer, content: Span, room: number): readonly Buffe
       blocks.add(start, end);
       return seen >= MAX_BLOCKS;
     }
-    const part = cutBlock(result, start, end, left);
+    const part = cutBlock(result, start, end, left, budget);
     if (part === undefined) return ++misses > MAX_MISSES;
     left -= part.length + 1;
     blocks.put(part);
@@ -153,16 +158,21 @@ const MAX_MISSES = 1_000;
 const LEAST_BLOCK = 40;
 
 /** What of a block that is too large goes into `room` bytes; undefined when nothing does. */
-function cutBlock(result: Buffer, start: number, end: number, room: number): Buffer | undefined {
-  if (room < LEAST_BLOCK || result[start] !== OPEN) return undefined;
+function cutBlock(
+  result: Buffer,
+  start: number,
+  end: number,
+  room: number,
+  budget: { members: number },
+): Buffer | undefined {
+  if (room < LEAST_BLOCK || result[start] !== OPEN || budget.members <= 0) return undefined;
   let text: Span | undefined;
   let [type, mime]: (number | undefined)[] = [];
-  let seen = 0;
   eachMember(result, start, (key, keyEnd, value, behind) => {
     if (isKey(result, key, keyEnd, 'text')) text = { start: value, end: behind };
     else if (isKey(result, key, keyEnd, 'type')) type = value;
     else if (isKey(result, key, keyEnd, 'mimeType')) mime = value;
-    return ++seen >= MAX_MEMBERS;
+    return --budget.members <= 0;
   });
   const kind = type === undefined ? undefined : smallValue(result, type, KIND_BYTES);
   if (kind === 'text' && text !== undefined && result[text.start] === QUOTE)

@@ -1,7 +1,6 @@
 // One HTTP request to an upstream and its answer, at undici's lowest interface: no stream object,
 // no promise per chunk. Bodies are read whole within a limit; event streams are handed on event by event.
 import type { Dispatcher } from 'undici';
-import { nextTurn } from '../shared/breathe.ts';
 import type { Cancel, Clock } from '../shared/clock.ts';
 import { EgressDeniedError, NotRunError, ProxyError } from '../shared/errors.ts';
 import { BytePile, bufferFor } from '../wire/byte-pile.ts';
@@ -70,9 +69,6 @@ export interface HttpAnswer {
 
 type WayOut = Pick<Door, 'dispatcher' | 'clock'>;
 
-/** Then everybody else has a turn: a chunk may be a byte, and of those hundreds of thousands come in one read. */
-const CHUNKS_A_TURN = 1_024;
-
 /** Follows no redirect. Errors: NotRunError when no byte left; EgressDeniedError, with nothing sent; `upstream_unavailable` or `upstream_protocol`; the signal's reason. */
 export function exchangeOnce(door: WayOut, request: HttpRequest): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => beginExchange(door, request, resolve, reject));
@@ -118,7 +114,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0;
   /** As they came, before they were decoded. */
   #packedBytes = 0;
-  #chunks = 0;
   #limit: number;
   #pace: Pace | undefined;
   #settled = false;
@@ -171,10 +166,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    const mayGoOn = this.#decoder === undefined ? this.#plain(chunk) : this.#packed(chunk, this.#decoder);
-    if (!mayGoOn || ++this.#chunks % CHUNKS_A_TURN > 0) return mayGoOn;
-    void nextTurn().then(() => this.#resume?.());
-    return false;
+    return this.#decoder === undefined ? this.#plain(chunk) : this.#packed(chunk, this.#decoder);
   }
 
   /** False says: no more until `resume`. */

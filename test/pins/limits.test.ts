@@ -54,6 +54,7 @@ const INSIDE: readonly (string | RegExp)[] = [
   'src/agent/sessions.ts SWEEP_MS',
   'src/upstream/egress/tenant-doors.ts SWEEP_MS',
   'src/catalog/near-miss.ts LONGEST',
+  'src/catalog/upstream-server.ts LONGEST_REASON',
   'src/catalog/tool.ts MAX_LISTED_BYTES',
   'src/consent/connect.ts SAME_CLICK_MS',
   'src/consent/tries.ts MEMORY_MS',

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { brotliCompressSync, createGunzip, createGzip, deflateSync, gzipSync } from 'node:zlib';
-import type { Dispatcher } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { exchangeOnce, type HttpRequest } from '../../src/upstream/http-exchange.ts';
+import type { HttpRequest } from '../../src/upstream/http-exchange.ts';
 import { within } from '../support/within.ts';
 import { ExchangeBench, JSON_TYPE, MIB, RESULT, refusal, STREAM } from './an-exchange.ts';
 
@@ -249,51 +248,5 @@ describe('the size of an answer', () => {
     expect(await bench.ask(origin)).toMatchObject({ status: 500 });
     await bench.seen.until(() => bench.seen.closed === 1, 'the endless page to be left');
     expect(sent).toBeLessThan(64 * MIB);
-  });
-});
-
-/** What undici tells of an answer. */
-interface Heard {
-  onConnect(abort: () => void): void;
-  onHeaders(status: number, raw: readonly Buffer[], resume: () => void, text: string): boolean;
-  onData(chunk: Buffer): boolean;
-  onComplete(trailers: readonly string[]): void;
-}
-
-describe('very many chunks', () => {
-  it.each([
-    ['a body', JSON_TYPE],
-    ['events', STREAM],
-  ])('leave a turn to everybody else now and then: %s', async (_what, type) => {
-    const chunks = Array.from(`data: ${RESULT}\n\n${' '.repeat(5_000)}`, (char) => Buffer.from(char));
-    const head = Object.entries(type).flat();
-    let rests = 0;
-    const play = async (handler: Heard): Promise<void> => {
-      let goOn: () => void = () => undefined;
-      handler.onConnect(() => undefined);
-      handler.onHeaders(
-        200,
-        head.map((text) => Buffer.from(text)),
-        () => goOn(),
-        'OK',
-      );
-      for (const chunk of chunks) {
-        if (handler.onData(chunk)) continue;
-        rests++;
-        await new Promise<void>((resolve) => (goOn = resolve));
-      }
-      handler.onComplete([]);
-    };
-    const dispatcher = { dispatch: (_: unknown, handler: unknown) => void play(handler as Heard) };
-    const request: HttpRequest = {
-      origin: 'http://127.0.0.1:1',
-      path: '/',
-      method: 'POST',
-      headers: [],
-      onEvent: () => false,
-    };
-    const asked = exchangeOnce({ dispatcher: dispatcher as unknown as Dispatcher, clock: bench.clock }, request);
-    expect((await within(asked, 'the answer')).status).toBe(200);
-    expect(rests).toBe(4);
   });
 });

@@ -10,6 +10,7 @@ import { type Address, parseAddress } from './address.ts';
 import { type CheckedTarget, checkTarget } from './check-url.ts';
 import type { Dial } from './dial.ts';
 import type { EgressPolicy } from './policy.ts';
+import { readAhead } from './read-ahead.ts';
 import type { Resolve } from './resolve.ts';
 
 export interface ConnectorDeps {
@@ -46,7 +47,7 @@ const TLS_MS = 5_000;
 export function createConnector(deps: ConnectorDeps): buildConnector.connector {
   return ({ protocol, hostname, port, servername }, callback) => {
     open({ ...deps, own: parsed(deps.ownAddresses()) }, { protocol, hostname, port }, servername).then(
-      (socket) => callback(null, socket),
+      (socket) => callback(null, readAhead(socket)),
       (error: unknown) => {
         if (error instanceof EgressDeniedError) deps.onDenied({ host: hostname, port: Number(port), error });
         callback(error as Error, null);

@@ -1,0 +1,71 @@
+// What a socket has to be before undici gets it: read no faster than what came is looked at, and ended in a way that a
+// parser which was told to wait survives. undici 7 asserts in the socket's own events that its parser does not wait, where
+// nobody can catch it; a server that hangs up at the right moment would end the process (nodejs/undici 5360).
+import type { Socket } from 'node:net';
+
+/** So much may lie unread; then nothing more is taken from the system. */
+export const READ_AHEAD_BYTES = 64 * 1024;
+
+interface Parser {
+  paused: boolean;
+  resume(): void;
+}
+
+/** What Node keeps on a socket. */
+interface Inner {
+  _handle?: { readonly reading?: boolean } | null;
+  _read(size: number): void;
+}
+
+/** Gives the socket back; to be called before anybody else listens to it. */
+export function readAhead<S extends Socket>(socket: S): S {
+  const inner = socket as unknown as Inner;
+  const parserOf = (): Parser | undefined => parserOn(socket);
+  socket.on('end', () => {
+    // All there was has been read, so there is nothing left that it could wait with.
+    if (parserOf()?.paused === true) parserOf()?.resume();
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // Of a reset undici hopes that the answer was whole, and asks the parser.
+    if (error.code === 'ECONNRESET' && parserOf()?.paused === true) error.code = 'RESET';
+  });
+  socket.on('close', () => {
+    const parser = parserOf();
+    if (parser !== undefined) parser.paused = false;
+  });
+  pace(socket, inner);
+  return socket;
+}
+
+/** Undici's, which it keeps under a symbol of its own; undefined until it has the socket, and when it is done with it. */
+function parserOn(socket: Socket): Parser | undefined {
+  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser');
+  return symbol === undefined ? undefined : ((socket as unknown as Record<symbol, Parser | null>)[symbol] ?? undefined);
+}
+
+/**
+ * Between two reads that fill the buffer everybody else has a turn, or two megabytes would be read in one go; and what is
+ * left unread is not read further.
+ */
+function pace(socket: Socket, inner: Inner): void {
+  const [askForMore, take] = [inner._read.bind(socket), socket.read.bind(socket)];
+  let held: number | undefined;
+  const look = (): void => {
+    if (held === undefined || socket.destroyed || socket.readableLength > READ_AHEAD_BYTES) return;
+    const size = held;
+    held = undefined;
+    askForMore(size);
+  };
+  inner._read = (size) => {
+    // Small answers never fill it: the system goes on by itself, and this says nothing.
+    if (inner._handle?.reading === true) return askForMore(size);
+    held = size;
+    setImmediate(look);
+  };
+  socket.read = (size?: number) => {
+    const taken: unknown = take(size);
+    // What the parser does not want now it puts back at once.
+    if (held !== undefined) setImmediate(look);
+    return taken;
+  };
+}
