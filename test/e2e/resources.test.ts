@@ -153,7 +153,7 @@ describe.each(RAW_KINDS)('for %s', (kind) => {
     ];
     for (const uri of strange) {
       const answer = await (await agent.send('resources/read', { uri })).answer();
-      expect(objectAt(answer, 'error')['code'], uri).toBe(code);
+      expect(objectAt(answer, 'error'), uri).toMatchObject({ code });
     }
     for (const uri of [7, '', null, undefined, {}])
       expect(await (await agent.send('resources/read', { uri })).answer()).toHaveProperty('error');
