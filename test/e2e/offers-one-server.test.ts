@@ -161,7 +161,7 @@ describe.each(PAIRINGS)('for $agent over a $upstream server', ({ agent: kind, up
     }
   });
 
-  it('of a kind that the server lacks there is nothing, and it is not asked for it', async () => {
+  it('B093: of a kind that the server lacks there is nothing, and it is not asked for it', async () => {
     const upstream = await scene.offering(era, { ...open, lacks: ['prompts', 'resources', 'completions'] });
     const tenant = await scene.tenant({ s: without(upstream) });
     const agent = await tenant.raw(kind, 'ada', '/mcp/s');

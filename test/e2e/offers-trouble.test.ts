@@ -1,5 +1,6 @@
 // What goes wrong between the proxy and a server while something beside tools is asked for is told plainly, and once.
 import { describe, expect, it } from 'vitest';
+import { textOf } from '../support/agents/agent.ts';
 import type { RawAgent } from '../support/agents/raw-agent.ts';
 import { LISTS, saidIn } from '../support/offers.ts';
 import { PAIRINGS, useScene, withKeys, without } from '../support/scene.ts';
@@ -76,6 +77,20 @@ describe.each(PAIRINGS)('$agent over a $upstream server', ({ agent: kind, upstre
       expect(error, method).toMatchObject({ code: 4711, message: expect.stringMatching(/^begin x/) });
       expect(JSON.stringify(error).length, method).toBeLessThan(4_096);
     }
+  });
+
+  it('B095: what a server does not know after all is its own error, and ends nothing', async () => {
+    const status = era === 'modern' ? 404 : 200;
+    const own = all((exchange) => exchange.error(-32601, 'Method not found', undefined, status));
+    const upstream = await scene.offering(era, { ...OPEN, own });
+    const tenant = await scene.tenant({ s: without(upstream) });
+    const agent = await tenant.raw(kind, 'ada', '/mcp/s');
+    await agent.listTools();
+    const { initializes, discovers } = upstream.counters;
+    for (const [method, params] of [...ASKED, ...LISTED])
+      expect(await errorOf(agent, method, params), method).toMatchObject({ code: -32601 });
+    expect(textOf(await agent.callTool('whoami'))).toMatch(/^who=anonymous;/);
+    expect(upstream.counters).toMatchObject({ initializes, discovers, deletes: 0 });
   });
 
   it('a server that has forgotten its sessions is asked anew, and nothing runs twice', async () => {
