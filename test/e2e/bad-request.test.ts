@@ -196,12 +196,19 @@ describe('a modern request', () => {
     expect(
       await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [CAPABILITIES_KEY]: undefined }), headers })),
     ).toEqual([400, -32602]);
-    expect(
-      await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: '2027-01-01' }), headers })),
-    ).toEqual([400, -32022]);
-    expect(await post(agent, ({ body, headers }) => ({ body: withMeta(body, { [VERSION_KEY]: 7 }), headers }))).toEqual(
-      [400, -32022],
-    );
+    // Header and body have to agree before anybody asks what they agree on.
+    for (const [version, header, code] of [
+      ['2027-01-01', undefined, -32020],
+      [7, undefined, -32020],
+      ['2027-01-01', '2027-01-01', -32022],
+    ] as const)
+      expect(
+        await post(agent, ({ body, headers }) => ({
+          body: withMeta(body, { [VERSION_KEY]: version }),
+          headers: header === undefined ? headers : { ...headers, 'mcp-protocol-version': header },
+        })),
+        `${version} ${String(header)}`,
+      ).toEqual([400, code]);
   });
 
   it('needs no session, and a session header changes nothing', async () => {
