@@ -1,6 +1,6 @@
 // What a socket has to be before undici gets it: read no faster than what came is looked at, and ended in a way that a
 // parser which was told to wait survives. undici 7 asserts in the socket's own events that its parser does not wait, where
-// nobody can catch it; a server that hangs up at the right moment would end the process (nodejs/undici 5360).
+// nobody can catch it; a server that hangs up at the right moment would end the process (nodejs/undici 5360). See docs/adr/0023-sockets-before-undici.md.
 import type { Socket } from 'node:net';
 
 /** So much may lie unread; then nothing more is taken from the system. */
