@@ -44,23 +44,33 @@ function parserOn(socket: Socket): Parser | undefined {
 }
 
 /**
- * Between two reads that fill the buffer everybody else has a turn, or two megabytes would be read in one go; and what is
- * left unread is not read further.
+ * So many full buffers, half a megabyte, are read in one go; the system would give two megabytes. Fewer would be felt more:
+ * whoever else waits meets each stop, however short.
  */
+const READS_A_TURN = 8;
+
+/** Behind so many full reads everybody else has a turn; and what is left unread is not read further. */
 function pace(socket: Socket, inner: Inner): void {
   const [askForMore, take] = [inner._read.bind(socket), socket.read.bind(socket)];
   let held: number | undefined;
+  let reads = 0;
   const look = (): void => {
     if (held === undefined || socket.destroyed || socket.readableLength > READ_AHEAD_BYTES) return;
     const size = held;
     held = undefined;
     askForMore(size);
   };
+  const turn = (): void => {
+    reads = 0;
+    look();
+  };
   inner._read = (size) => {
     // Small answers never fill it: the system goes on by itself, and this says nothing.
     if (inner._handle?.reading === true) return askForMore(size);
-    held = size;
-    setImmediate(look);
+    if (reads === 0) setImmediate(turn);
+    reads++;
+    if (reads < READS_A_TURN && socket.readableLength <= READ_AHEAD_BYTES) askForMore(size);
+    else held = size;
   };
   socket.read = (size?: number) => {
     const taken: unknown = take(size);
