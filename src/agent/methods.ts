@@ -45,7 +45,7 @@ type Method = (exchange: Exchange) => Promise<Parts>;
 export interface MoreMethods {
   /** By name, in both eras. */
   readonly both: readonly (readonly [string, Method])[];
-  /** For one server: any other method. */
+  /** For one server: each method that is not MCP's. */
   readonly other: Method;
 }
 

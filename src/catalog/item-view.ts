@@ -1,8 +1,8 @@
 // The prompts, resources or templates of several servers as one list: under which name each is offered, and how an agent's
 // word finds its way back. Routing goes by this table; only a told-apart URI says by itself whose it is.
-import { isJsonObject } from '../wire/reply.ts';
+import { isJsonObject, type JsonObject } from '../wire/reply.ts';
 import type { ItemListing } from './list-kind.ts';
-import { exposedName } from './tool-name.ts';
+import { exposedName, prefixHolders } from './tool-name.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
 const APART = 'keybearer://';
@@ -39,15 +39,14 @@ export function viewItems(
   isOffered: (server: UpstreamServer, own: string) => boolean,
 ): ItemView {
   const view = new Map<string, Item>();
-  const holders = new Map<string, string>();
-  for (const { prefix, name } of servers) if (!holders.has(prefix)) holders.set(prefix, name);
+  const holders = prefixHolders(servers);
   for (const { server, items } of lists) {
     const own = new Set<string>();
     for (const text of items) {
-      const item = JSON.parse(text) as unknown;
-      const key = isJsonObject(item) ? item[listing.key] : undefined;
-      // Without a key it cannot be asked for; the first of two stays.
-      if (!isJsonObject(item) || typeof key !== 'string' || key === '' || own.has(key)) continue;
+      const read = readItem(listing, text);
+      // The first of two stays.
+      if (read === undefined || own.has(read.key)) continue;
+      const { item, key } = read;
       own.add(key);
       if (!isOffered(server, key)) continue;
       const isTaken = (name: string): boolean => view.has(name);
@@ -70,14 +69,29 @@ export function viewItems(
   return listing.key === 'name' ? sorted(view) : view;
 }
 
+/** An item and the word by which it is known; undefined for one without, as it cannot be asked for. */
+export function readItem(
+  listing: ItemListing,
+  text: string,
+): { readonly item: JsonObject; readonly key: string } | undefined {
+  const item = JSON.parse(text) as unknown;
+  const key = isJsonObject(item) ? item[listing.key] : undefined;
+  return isJsonObject(item) && typeof key === 'string' && key !== '' ? { item, key } : undefined;
+}
+
 /** As tools are: in the order of their names. */
 const sorted = (view: ItemView): ItemView => new Map([...view].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** A URI, or a template, that another server has as well: ours say whose they are, and hold it as it is. */
 export const tellApart = (serverName: string, own: string): string => `${APART}${serverName}/${own}`;
 
+export interface ToldApart {
+  readonly serverName: string;
+  readonly own: string;
+}
+
 /** Undefined for a URI that is not told apart. */
-export function toldApart(uri: string): { readonly serverName: string; readonly own: string } | undefined {
+export function toldApart(uri: string): ToldApart | undefined {
   const slash = uri.indexOf('/', APART.length);
   if (!uri.startsWith(APART) || slash < 0 || slash === uri.length - 1) return undefined;
   return { serverName: uri.slice(APART.length, slash), own: uri.slice(slash + 1) };

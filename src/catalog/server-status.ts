@@ -12,6 +12,19 @@ export interface LastError {
   readonly at: number;
 }
 
+/** What is said of each server where something is listed, by its name. */
+export function serversMeta(
+  standings: readonly {
+    readonly name: string;
+    readonly state: ServerState;
+    readonly reason: string | undefined;
+  }[],
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    standings.map(({ name, state, reason }) => [name, reason === undefined ? { state } : { state, reason }]),
+  );
+}
+
 export interface ServerStatus {
   readonly state: ServerState;
   /** One sentence, for admins. */

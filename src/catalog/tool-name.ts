@@ -11,6 +11,19 @@ export const CONNECT = 'connect';
 
 export const connectName = (prefix: string): string => `${prefix}${SEPARATOR}${CONNECT}`;
 
+/**
+ * The server that a prefix belongs to: of several the first by name, whether it has answered or not. A name
+ * must not lead to one server now and to another when that one comes up.
+ * @param servers in the order of their names
+ */
+export function prefixHolders(
+  servers: Iterable<{ readonly prefix: string; readonly name: string }>,
+): ReadonlyMap<string, string> {
+  const holders = new Map<string, string>();
+  for (const { prefix, name } of servers) if (!holders.has(prefix)) holders.set(prefix, name);
+  return holders;
+}
+
 /** A short stable fingerprint of the server and its own name for the tool. */
 function fingerprint(serverName: string, toolName: string): string {
   return createHash('sha256')

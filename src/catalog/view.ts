@@ -6,11 +6,12 @@ import type { Implementation } from '../wire/envelope.ts';
 import { META_SERVER_INFO } from '../wire/era.ts';
 import type { Parts } from '../wire/reply.ts';
 import { connectTool } from './connect-tool.ts';
+import { cursorBehind } from './cursor.ts';
 import { compileGlobs } from './glob.ts';
 import type { ToolList } from './registry.ts';
-import type { ServerState } from './server-status.ts';
+import { type ServerState, serversMeta } from './server-status.ts';
 import { listedText, type Tool } from './tool.ts';
-import { connectName, distinctName, exposedName } from './tool-name.ts';
+import { connectName, distinctName, exposedName, prefixHolders } from './tool-name.ts';
 import { needsPerson, type UpstreamServer } from './upstream-server.ts';
 
 export type Target =
@@ -75,7 +76,7 @@ export async function buildOffer(standings: readonly Standing[], isPrefixed: boo
     hasStandIn = true;
     pages.add(name, JSON.stringify(connectTool(name, server)));
   }
-  const holders = prefixHolders(standings);
+  const holders = prefixHolders(standings.map(({ server }) => server).filter((server) => server !== undefined));
   for (const { server, list } of standings) {
     if (server === undefined) continue;
     const offers = compileOffer(server);
@@ -115,23 +116,6 @@ export function viewOf(offer: Offer, standings: readonly Standing[], self: Imple
       return { legacy: ['{', ...tools, legacy], modern: ['{"resultType":"complete",', ...tools, modern] };
     },
   };
-}
-
-/**
- * The server that a prefix belongs to: of several the first by name, whether it has answered or not. A name
- * must not lead to one server now and to another when that one comes up.
- */
-function prefixHolders(standings: readonly Standing[]): ReadonlyMap<string, string> {
-  const holders = new Map<string, string>();
-  for (const { server } of standings)
-    if (server !== undefined && !holders.has(server.prefix)) holders.set(server.prefix, server.name);
-  return holders;
-}
-
-function serversMeta(standings: readonly Standing[]): Record<string, unknown> {
-  return Object.fromEntries(
-    standings.map(({ name, state, reason }) => [name, reason === undefined ? { state } : { state, reason }]),
-  );
 }
 
 /** Gathers the text of tools in pages, each as parts of some size: one text of all would be copied at once. */
@@ -177,9 +161,6 @@ class PageWriter {
     this.#bytes += part.length;
   }
 }
-
-/** Opaque to agents; by name, so that it still means the same after the list grew elsewhere. */
-const cursorBehind = (name: string): string => Buffer.from(`behind:${name}`).toString('base64url');
 
 interface Offers {
   holds(name: string): boolean;

@@ -3,19 +3,17 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
-import type { UpstreamRequest } from '../connection/connection.ts';
 import type { Lease } from '../connection/lease.ts';
 import type { Caller } from '../identity/caller.ts';
 import { requireOpen } from '../policy/gate.ts';
 import type { Shaper } from '../result/shape.ts';
 import { nextTurn } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
-import { startTimer, type Timer } from '../shared/deadline.ts';
-import { type ErrorCode, ProxyError, SignInRequiredError } from '../shared/errors.ts';
+import { ProxyError, SignInRequiredError } from '../shared/errors.ts';
 import { paramHeaderValues } from '../wire/param-headers.ts';
+import { askServer, named, startServerTimer } from './ask-server.ts';
 import type { Asking, AskSignIn } from './ask-sign-in.ts';
 import type { ConnectTool } from './connect-tool.ts';
-import { askForLog } from './log-levels.ts';
 import type { Answer, Call, CallTool } from './operations.ts';
 import { isOurState } from './request-state.ts';
 import type { WithUpstream } from './with-upstream.ts';
@@ -29,8 +27,6 @@ export interface CallToolDeps {
   readonly clock: Clock;
 }
 
-/** Progress restarts a call's timeout, but nothing runs longer than this. */
-export const CEILING_MS = 10 * 60_000;
 const LARGE_BYTES = 2 * 1024 * 1024;
 
 export function createCallTool(deps: CallToolDeps): CallTool {
@@ -69,13 +65,10 @@ export function createCallTool(deps: CallToolDeps): CallTool {
     // Twice only for a person who has signed in meanwhile, and then with all of its time again.
     for (;;) {
       let link: SignInRequiredError;
-      const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () =>
-        call.abort(tooLate(server)),
-      );
+      const timer = startServerTimer(clock, server, call);
       try {
         const use = async ({ connection }: Lease): Promise<Answer> => {
-          if (call.logLevel !== undefined) await askForLog(connection, call.logLevel, signal);
-          const reply = await connection.request(toRequest(call, tool, timer, signal));
+          const reply = await askServer(connection, callOf(call, tool), call, timer, signal);
           // It was read with one look at all of it, and the next takes as long.
           if (reply.bytes.length > LARGE_BYTES) await nextTurn();
           return { kind: 'reply', ...shaper.shape(reply, server, connection.era, call.era) };
@@ -112,43 +105,12 @@ function unconnected(why: 'denied' | 'not_yet', link: ProxyError): ProxyError {
   );
 }
 
-const OF_THE_SERVER: ReadonlySet<ErrorCode> = new Set([
-  'egress_denied',
-  'upstream_unavailable',
-  'upstream_timeout',
-  'upstream_protocol',
-]);
-
-/** Of many servers behind one endpoint the agent should know which one it was. */
-export function named(error: unknown, server: UpstreamServer): unknown {
-  if (!(error instanceof ProxyError) || !OF_THE_SERVER.has(error.code)) return error;
-  const message = error.message.includes(server.name) ? error.message : `${server.name}: ${error.message}`;
-  return new ProxyError(error.code, message, { data: { server: server.name, ...error.data }, cause: error });
-}
-
-function toRequest(call: Call, tool: Tool, timer: Timer, signal: AbortSignal): UpstreamRequest {
-  const { hearing } = call;
+function callOf(call: Call, tool: Tool): Parameters<typeof askServer>[1] {
   return {
     method: 'tools/call',
     params: { ...call.params, name: tool.name },
     name: tool.name,
     paramHeaders:
       tool.paramHeaders.length === 0 ? undefined : paramHeaderValues(tool.paramHeaders, call.params['arguments']),
-    progressToken: call.progressToken,
-    // Only an agent of the same era can be asked: its answers pass through, and nothing is translated yet.
-    capabilities: call.era === 'modern' ? call.capabilities : undefined,
-    hearing: {
-      message: (raw) => hearing.message(raw),
-      flush: () => hearing.flush(),
-      progress: () => timer.restart(),
-    },
-    signal,
   };
 }
-
-export const tooLate = (server: UpstreamServer): ProxyError =>
-  new ProxyError(
-    'upstream_timeout',
-    `${server.name} did not answer within ${server.timeoutMs} ms. The call may have run.`,
-    { data: { timeoutMs: server.timeoutMs } },
-  );

@@ -3,11 +3,13 @@
 import { type Listing, TOOLS } from '../catalog/list-kind.ts';
 import { listedTools, writtenTool } from '../catalog/tool.ts';
 import type { ToolSource } from '../catalog/tool-source.ts';
+import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Connection } from '../connection/connection.ts';
 import { startBreathing } from '../shared/breathe.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startDeadline } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
+import type { PrincipalId } from '../shared/id.ts';
 import type { WithUpstream } from './with-upstream.ts';
 
 const MAX_PAGES = 100;
@@ -18,29 +20,39 @@ const MESSAGE_BYTES = 4 * 1024;
 const CURSOR_BYTES = 64 * 1024;
 
 export interface DiscoverToolsDeps {
+  /** Asks nobody to sign in. */
   readonly withUpstream: WithUpstream;
   readonly clock: Clock;
 }
 
-export function createToolSource({ withUpstream, clock }: DiscoverToolsDeps): ToolSource {
-  return async (server, principalId, signal) => {
-    // One bound for the whole listing, connecting included.
-    const ms = server.connectTimeoutMs + Math.min(server.timeoutMs, 60_000);
-    const deadline = startDeadline(
-      clock,
-      signal,
-      ms,
-      ms,
-      () => new ProxyError('upstream_timeout', `The server did not list its tools within ${ms} ms.`),
+export function createToolSource(deps: DiscoverToolsDeps): ToolSource {
+  return (server, principalId, signal) => listInTime(deps, server, principalId, TOOLS, signal, listAll);
+}
+
+/** Lists over the principal's connection; one bound for the whole listing, connecting included. */
+export async function listInTime(
+  { withUpstream, clock }: DiscoverToolsDeps,
+  server: UpstreamServer,
+  principalId: PrincipalId | undefined,
+  list: Listing,
+  signal: AbortSignal,
+  read: (connection: Connection, signal: AbortSignal) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const ms = server.connectTimeoutMs + Math.min(server.timeoutMs, 60_000);
+  const deadline = startDeadline(
+    clock,
+    signal,
+    ms,
+    ms,
+    () => new ProxyError('upstream_timeout', `The server did not list its ${list.many} within ${ms} ms.`),
+  );
+  try {
+    return await withUpstream(server, principalId, deadline.signal, ({ connection }) =>
+      read(connection, deadline.signal),
     );
-    try {
-      return await withUpstream(server, principalId, deadline.signal, ({ connection }) =>
-        listAll(connection, deadline.signal),
-      );
-    } finally {
-      deadline.end();
-    }
-  };
+  } finally {
+    deadline.end();
+  }
 }
 
 /** Every page once; an empty-string cursor is a cursor (2026-07-28 §server/utilities/pagination). */

@@ -4,17 +4,14 @@ import type { Lease } from '../connection/lease.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Shaper } from '../result/shape.ts';
 import type { Clock } from '../shared/clock.ts';
-import { startTimer } from '../shared/deadline.ts';
 import { ProxyError } from '../shared/errors.ts';
 import type { JsonObject } from '../wire/reply.ts';
-import { CEILING_MS, named, tooLate } from './call-tool.ts';
-import { askForLog } from './log-levels.ts';
-import type { Answer, Request } from './operations.ts';
+import { askServer, named, type OnBehalf, startServerTimer } from './ask-server.ts';
+import type { Answer } from './operations.ts';
 import type { WithUpstream } from './with-upstream.ts';
 
 /** A request in the server's own words. */
-export interface Forwarded
-  extends Pick<Request, 'era' | 'capabilities' | 'progressToken' | 'logLevel' | 'hearing' | 'abort'> {
+export interface Forwarded extends OnBehalf {
   readonly method: string;
   readonly params: JsonObject;
   /** For `Mcp-Name`: a prompt's name or a resource's URI. */
@@ -47,31 +44,15 @@ export const NO_METHOD: Answer = { kind: 'result', result: {} };
 
 export function createForward({ withUpstream, shaper, clock }: ForwardDeps): Forward {
   return async (caller, server, request, signal) => {
-    const { method, params, name, era, capabilities, progressToken, hearing, needs, without } = request;
-    const timer = startTimer(clock, server.timeoutMs, Math.max(server.timeoutMs, CEILING_MS), () =>
-      request.abort(tooLate(server)),
-    );
+    const { method, params, name, era, needs, without } = request;
+    const timer = startServerTimer(clock, server, request);
     const use = async ({ connection }: Lease): Promise<Answer> => {
       if (needs !== undefined && connection.capabilities[needs] === undefined) {
         if (without !== undefined) return { kind: 'result', result: without };
         throw new ProxyError('not_found', `${server.name} offers no ${needs}.`);
       }
-      if (request.logLevel !== undefined) await askForLog(connection, request.logLevel, signal);
       if (request.isOfOneEra === true && connection.era !== era) return NO_METHOD;
-      const reply = await connection.request({
-        method,
-        params,
-        name,
-        progressToken,
-        // Only an agent of the same era can be asked: its answers pass through, and nothing is translated yet.
-        capabilities: era === 'modern' ? capabilities : undefined,
-        hearing: {
-          message: (raw) => hearing.message(raw),
-          flush: () => hearing.flush(),
-          progress: () => timer.restart(),
-        },
-        signal,
-      });
+      const reply = await askServer(connection, { method, params, name }, request, timer, signal);
       return {
         kind: 'reply',
         ...shaper.shapeOther(reply, server, connection.era, era, request.isCacheable ?? false),

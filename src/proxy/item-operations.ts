@@ -1,15 +1,17 @@
 // Prompts and resources of one server under its own names, or of all servers under names that tell whose they are; and
 // the way back from an agent's word to the server it means.
 import type { Scope } from '../catalog/catalog.ts';
-import { type Item, toldApart } from '../catalog/item-view.ts';
+import { cursorBehind, nameIn } from '../catalog/cursor.ts';
+import { type Item, readItem, type ToldApart, toldApart } from '../catalog/item-view.ts';
 import { ITEMS, type ItemKind } from '../catalog/list-kind.ts';
 import { isInvalid, type Registry } from '../catalog/registry.ts';
+import { type ServerState, serversMeta } from '../catalog/server-status.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import { comesFrom } from '../catalog/uri-template.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isAllowed, isFiltered, isRestricted } from '../policy/allowed.ts';
 import { ProxyError } from '../shared/errors.ts';
-import { isJsonObject, type JsonObject } from '../wire/reply.ts';
+import type { JsonObject } from '../wire/reply.ts';
 import { type Forward, NO_METHOD } from './forward.ts';
 import type { OfferedItems, OfferItems } from './offered-items.ts';
 import type { CompletionRef, ItemOperations, Page } from './operations.ts';
@@ -33,6 +35,8 @@ interface Meant {
   readonly own: string;
 }
 
+type Find = (caller: Caller, kind: ItemKind, word: string, signal: AbortSignal) => Promise<Meant | undefined>;
+
 export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
   const { registry, offerItems, itemsOf, forward, forwardQuietly } = deps;
 
@@ -49,51 +53,52 @@ export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
     return server;
   };
 
+  /** Throws `not_found` for what is not offered to agents. */
+  const offered = (kind: ItemKind, word: string, meant: Meant | undefined): Meant => {
+    if (meant === undefined || !isAllowed(meant.server, kind, meant.own)) throw unknown(kind, word);
+    return meant;
+  };
+
+  const toldApartServer = async (caller: Caller, { serverName, own }: ToldApart): Promise<Meant | undefined> => {
+    const server = await serverNamed(caller, serverName);
+    return server === undefined ? undefined : { server, own };
+  };
+
+  const amongAll: Find = async (caller, kind, word, signal) => {
+    const told = kind === 'prompts' ? undefined : toldApart(word);
+    if (told !== undefined) return toldApartServer(caller, told);
+    return (await offerItems(caller, kind, signal)).view.get(word);
+  };
+
+  /**
+   * A resource that is listed, or one that may come from a template. What no list has, such as a link in a result, can only
+   * be meant for the one server that may have resources at all.
+   */
+  const resourceAmongAll: Find = async (caller, _kind, uri, signal) => {
+    const told = toldApart(uri);
+    if (told !== undefined) return toldApartServer(caller, told);
+    const { view, mayHave } = await offerItems(caller, 'resources', signal);
+    const listed = view.get(uri);
+    if (listed !== undefined || uri.startsWith('keybearer:')) return listed;
+    const [server, another] = mayHave;
+    const sole = server !== undefined && another === undefined ? { server, own: uri } : undefined;
+    return fromTemplates(await offerItems(caller, 'templates', signal), uri) ?? sole;
+  };
+
   const meantBy = async (
     caller: Caller,
     scope: Scope,
     kind: ItemKind,
     word: string,
     signal: AbortSignal,
+    find: Find = amongAll,
   ): Promise<Meant> => {
     const server = await only(caller, scope);
-    const found = server === undefined ? await amongAll(caller, kind, word, signal) : { server, own: word };
-    if (found === undefined || !isAllowed(found.server, kind, found.own)) throw unknown(kind, word);
-    return found;
+    return offered(kind, word, server === undefined ? await find(caller, kind, word, signal) : { server, own: word });
   };
 
-  const amongAll = async (
-    caller: Caller,
-    kind: ItemKind,
-    word: string,
-    signal: AbortSignal,
-  ): Promise<Meant | undefined> => {
-    const told = kind === 'prompts' ? undefined : toldApart(word);
-    if (told !== undefined) {
-      const server = await serverNamed(caller, told.serverName);
-      return server === undefined ? undefined : { server, own: told.own };
-    }
-    return (await offerItems(caller, kind, signal)).view.get(word);
-  };
-
-  const resourceMeant = async (caller: Caller, scope: Scope, uri: string, signal: AbortSignal): Promise<Meant> => {
-    try {
-      return await meantBy(caller, scope, 'resources', uri, signal);
-    } catch (error) {
-      if (scope.only !== undefined || uri.startsWith('keybearer:')) throw error;
-      const templates = await offerItems(caller, 'templates', signal);
-      const meant = fromTemplates(templates, uri) ?? (await soleServer(caller, uri, signal));
-      if (meant === undefined || !isAllowed(meant.server, 'resources', meant.own)) throw error;
-      return meant;
-    }
-  };
-
-  /** What no list has, such as a link in a result, can only be meant for the one server that may have resources at all. */
-  const soleServer = async (caller: Caller, uri: string, signal: AbortSignal): Promise<Meant | undefined> => {
-    const { mayHave } = await offerItems(caller, 'resources', signal);
-    const [server, another] = mayHave;
-    return server !== undefined && another === undefined ? { server, own: uri } : undefined;
-  };
+  const resourceMeant = (caller: Caller, scope: Scope, uri: string, signal: AbortSignal): Promise<Meant> =>
+    meantBy(caller, scope, 'resources', uri, signal, resourceAmongAll);
 
   return {
     async listItems(caller, request, signal) {
@@ -108,7 +113,7 @@ export function createItemOperations(deps: ItemOperationsDeps): ItemOperations {
         return await forwardQuietly(caller, server, list, signal);
       } catch (error) {
         if (!(error instanceof ProxyError) || error.code !== 'sign_in_required') throw error;
-        return pageOfOne(server, kind, [], { [server.name]: { state: 'sign_in_required', reason: error.message } });
+        return pageOfOne(server, kind, [], 'sign_in_required', error.message);
       }
     },
 
@@ -170,7 +175,8 @@ function pageOfOne(
   server: UpstreamServer,
   kind: ItemKind,
   all: readonly string[],
-  servers: OfferedItems['servers'] = { [server.name]: { state: 'ok' } },
+  state: ServerState = 'ok',
+  reason?: string,
 ): Page {
   const items = all.filter((text) => isOffered(server, kind, text));
   return {
@@ -178,14 +184,13 @@ function pageOfOne(
     member: ITEMS[kind].member,
     items,
     nextCursor: undefined,
-    meta: { 'keybearer/servers': servers },
+    meta: { 'keybearer/servers': serversMeta([{ name: server.name, state, reason }]) },
   };
 }
 
 function isOffered(server: UpstreamServer, kind: ItemKind, text: string): boolean {
-  const item = JSON.parse(text) as unknown;
-  const key = isJsonObject(item) ? item[ITEMS[kind].key] : undefined;
-  return typeof key === 'string' && isAllowed(server, kind, key);
+  const read = readItem(ITEMS[kind], text);
+  return read !== undefined && isAllowed(server, kind, read.key);
 }
 
 function fromTemplates({ view }: OfferedItems, uri: string): Meant | undefined {
@@ -210,14 +215,9 @@ function pageOf(kind: ItemKind, { view, servers }: OfferedItems, cursor: unknown
   };
 }
 
-const BEHIND = 'behind:';
-
-/** Opaque to agents; by what it stands behind, so that it means the same after another server has come up. */
-const cursorBehind = (exposed: string): string => Buffer.from(BEHIND + exposed).toString('base64url');
-
 function placeBehind(all: readonly Item[], cursor: unknown): number {
-  const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : '';
-  const at = text.startsWith(BEHIND) ? all.findIndex(({ exposed }) => exposed === text.slice(BEHIND.length)) : -1;
+  const name = typeof cursor === 'string' ? nameIn(cursor) : undefined;
+  const at = name === undefined ? -1 : all.findIndex(({ exposed }) => exposed === name);
   if (at < 0) throw new ProxyError('invalid_request', 'This cursor is not of this list; start again without one.');
   return at + 1;
 }

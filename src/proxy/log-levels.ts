@@ -1,5 +1,5 @@
 // A server of the 2025 revisions has one log level for all of a connection, and many agents of one person may share that. So it
-// is asked for as much as any of them wants, and each hears what it wants itself.
+// is asked for as much as the most talkative wish, and each hears what it wants itself.
 import type { Connection } from '../connection/connection.ts';
 import { type LogLevel, showsAllOf } from '../wire/log-level.ts';
 

@@ -5,7 +5,8 @@ import type { HasCredential } from '../catalog/catalog.ts';
 import { type ItemView, type ServerItems, viewItems } from '../catalog/item-view.ts';
 import { ITEMS, type ItemKind } from '../catalog/list-kind.ts';
 import { isInvalid, type Registry, type TenantServers } from '../catalog/registry.ts';
-import type { ServerState } from '../catalog/server-status.ts';
+import { createServerNotes } from '../catalog/server-notes.ts';
+import { type ServerState, serversMeta } from '../catalog/server-status.ts';
 import { needsPerson, reasonOf, type UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Pool } from '../connection/pool.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -13,7 +14,6 @@ import { isAllowed } from '../policy/allowed.ts';
 import type { Clock } from '../shared/clock.ts';
 import { startDeadline } from '../shared/deadline.ts';
 import { ProxyError, toProxyError } from '../shared/errors.ts';
-import type { ServerId } from '../shared/id.ts';
 import type { JsonObject } from '../wire/reply.ts';
 import type { ServerItemsOf } from './server-items.ts';
 
@@ -22,12 +22,7 @@ export interface OfferedItems {
   /** Those that may have something of the kind, as far as it is known. */
   readonly mayHave: readonly UpstreamServer[];
   /** How each server stands, as lists of tools say it. */
-  readonly servers: Readonly<Record<string, Standing>>;
-}
-
-interface Standing {
-  readonly state: ServerState;
-  readonly reason?: string;
+  readonly servers: ReturnType<typeof serversMeta>;
 }
 
 interface Merged {
@@ -49,37 +44,36 @@ export interface OfferedItemsDeps {
 export type OfferItems = (caller: Caller, kind: ItemKind, signal: AbortSignal) => Promise<OfferedItems>;
 
 interface Found {
+  readonly name: string;
   readonly items: ServerItems | undefined;
   readonly state: ServerState;
-  readonly reason?: string;
+  readonly reason: string | undefined;
 }
 
 export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
   const { registry, itemsOf, hasCredential, pool, listDeadlineMs, clock } = deps;
-  /** What each server said it can do, as it is defined now; nobody is connected for a list that is known to be empty. */
-  const said = new Map<ServerId, { readonly revision: string; readonly capabilities: JsonObject }>();
-  pool.onOpen(({ server: { id, revision }, connection: { capabilities } }) => said.set(id, { revision, capabilities }));
-  registry.onChange((_tenantId, now, before) => {
-    for (const { server } of before?.byName.values() ?? []) if (!now.byName.has(server.name)) said.delete(server.id);
-  });
+  /** What each said it can do; nobody is connected for a list that is known to be empty. */
+  const said = createServerNotes<JsonObject>(registry);
+  pool.onOpen(({ server, connection }) => said.keep(server, connection.capabilities));
   const views = new WeakMap<readonly string[], Merged>();
 
   const hasNone = (server: UpstreamServer, kind: ItemKind): boolean => {
-    const known = said.get(server.id);
-    return known?.revision === server.revision && known.capabilities[ITEMS[kind].capability] === undefined;
+    const capabilities = said.find(server);
+    return capabilities !== undefined && capabilities[ITEMS[kind].capability] === undefined;
   };
 
   const ask = async (server: UpstreamServer, caller: Caller, kind: ItemKind, signal: AbortSignal): Promise<Found> => {
-    if (hasNone(server, kind)) return { items: undefined, state: 'ok' };
+    const standing = { name: server.name, items: undefined, reason: undefined };
+    if (hasNone(server, kind)) return { ...standing, state: 'ok' };
     if (needsPerson(server) && !(await hasCredential(server, caller.principalId)))
-      return { items: undefined, state: 'sign_in_required', reason: 'You have not signed in to it.' };
+      return { ...standing, state: 'sign_in_required', reason: 'You have not signed in to it.' };
     try {
       const items = await itemsOf(server, caller.principalId, kind, signal);
-      return { items: hasNone(server, kind) ? undefined : { server, items }, state: 'ok' };
+      return { ...standing, state: 'ok', items: hasNone(server, kind) ? undefined : { server, items } };
     } catch (error) {
       const { code, message } = toProxyError(error);
       const isAsked = code === 'sign_in_required' || code === 'credential_refused';
-      return { items: undefined, state: isAsked ? 'sign_in_required' : 'unavailable', reason: message };
+      return { ...standing, state: isAsked ? 'sign_in_required' : 'unavailable', reason: message };
     }
   };
 
@@ -107,14 +101,10 @@ export function createOfferItems(deps: OfferedItemsDeps): OfferItems {
       const found = await Promise.all(servers.map((server) => ask(server, caller, kind, deadline.signal)));
       signal.throwIfAborted();
       const lists = found.map(({ items }) => items).filter((items) => items !== undefined);
-      const states = servers.map(({ name }, nth): [string, Standing] => {
-        const { state = 'unavailable', reason } = found[nth] ?? {};
-        return [name, reason === undefined ? { state } : { state, reason }];
-      });
       return {
         view: merged(kind, servers, lists),
         mayHave: servers.filter((server) => !hasNone(server, kind)),
-        servers: Object.fromEntries([...states, ...invalidOnes(byName)]),
+        servers: serversMeta([...found, ...invalidOnes(byName)]),
       };
     } finally {
       deadline.end();
@@ -129,8 +119,8 @@ const isEqual = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((element, nth) => element === other[nth]);
 
 /** In words of whoever wrote the definition, as lists of tools have them. */
-const invalidOnes = (byName: TenantServers['byName']): readonly (readonly [string, Standing])[] =>
+const invalidOnes = (byName: TenantServers['byName']): readonly Omit<Found, 'items'>[] =>
   [...byName.values()]
     .map(({ server }) => server)
     .filter(isInvalid)
-    .map((server) => [server.name, { state: 'invalid', reason: reasonOf(server) }]);
+    .map((server) => ({ name: server.name, state: 'invalid', reason: reasonOf(server) }));

@@ -3,22 +3,12 @@
 import { ITEMS, type ItemKind } from '../catalog/list-kind.ts';
 import type { UpstreamServer } from '../catalog/upstream-server.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { Clock } from '../shared/clock.ts';
-import { startDeadline } from '../shared/deadline.ts';
-import { ProxyError } from '../shared/errors.ts';
 import type { PrincipalId } from '../shared/id.ts';
 import { SingleFlight } from '../shared/single-flight.ts';
-import { listAll } from './discover-tools.ts';
-import type { WithUpstream } from './with-upstream.ts';
+import { type DiscoverToolsDeps, listAll, listInTime } from './discover-tools.ts';
 
 /** So old a list may be that is answered from memory. */
 export const KEPT_MS = 30_000;
-
-export interface ServerItemsDeps {
-  /** Asks nobody to sign in. */
-  readonly withUpstream: WithUpstream;
-  readonly clock: Clock;
-}
 
 /**
  * Each item as JSON text. The same array until it is read again. `signal` ends the wait and not the reading, which others
@@ -36,34 +26,23 @@ interface Kept {
   readonly at: number;
 }
 
-export function createServerItems({ withUpstream, clock }: ServerItemsDeps): ServerItemsOf {
+export function createServerItems(deps: DiscoverToolsDeps): ServerItemsOf {
   const kept = new WeakMap<Connection, Partial<Record<ItemKind, Kept>>>();
   const readings = new SingleFlight<readonly string[]>();
   const root = new AbortController().signal;
 
   const over = async (connection: Connection, kind: ItemKind, signal: AbortSignal): Promise<readonly string[]> => {
     const known = kept.get(connection)?.[kind];
-    if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.items;
+    if (known !== undefined && deps.clock.now() - known.at < KEPT_MS) return known.items;
     const items = await listAll(connection, signal, ITEMS[kind]);
-    kept.set(connection, { ...kept.get(connection), [kind]: { items, at: clock.now() } });
+    kept.set(connection, { ...kept.get(connection), [kind]: { items, at: deps.clock.now() } });
     return items;
   };
 
   return (server, principalId, kind, signal) => {
     const key = [server.tenantId, server.id, server.revision, principalId, kind].join('\u0000');
-    const read = async (): Promise<readonly string[]> => {
-      const ms = server.connectTimeoutMs + Math.min(server.timeoutMs, 60_000);
-      const late = (): Error =>
-        new ProxyError('upstream_timeout', `The server did not list its ${ITEMS[kind].many} within ${ms} ms.`);
-      const deadline = startDeadline(clock, root, ms, ms, late);
-      try {
-        return await withUpstream(server, principalId, deadline.signal, ({ connection }) =>
-          over(connection, kind, deadline.signal),
-        );
-      } finally {
-        deadline.end();
-      }
-    };
+    const read = (): Promise<readonly string[]> =>
+      listInTime(deps, server, principalId, ITEMS[kind], root, (connection, within) => over(connection, kind, within));
     return readings.run(key, read, signal);
   };
 }
