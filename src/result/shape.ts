@@ -56,7 +56,7 @@ export function createShaper(self: Implementation): Shaper {
     const meta = [hasStamp ? '' : stamp, label].filter((text) => text !== '').join(',');
     const own = reply.mayHaveMeta ? reply.memberAt('_meta') : undefined;
     const members: string[] = [];
-    if (from === 'legacy' && to === 'modern' && !hasResultType(reply)) members.push(RESULT_TYPE);
+    if (from === 'legacy' && to === 'modern' && placeOf(reply, 'resultType') === undefined) members.push(RESULT_TYPE);
     if (hint !== '') members.push(hint);
     if (meta !== '' && own === undefined) members.push(`"_meta":{${meta}}`);
     const first = {
@@ -81,9 +81,7 @@ export function createShaper(self: Implementation): Shaper {
           `The answer has ${reply.payloadBytes} bytes. An admin can allow more for this server: maxResultBytes is ${server.maxResultBytes}.`,
         );
       if (to === 'legacy' || !isCacheable) return shaped(reply, server, from, to, []);
-      const [ttl, scope] = ['ttlMs', 'cacheScope'].map((name) =>
-        reply.mentions(name) ? reply.memberAt(name) : undefined,
-      );
+      const [ttl, scope] = [placeOf(reply, 'ttlMs'), placeOf(reply, 'cacheScope')];
       const hint = [ttl === undefined ? '"ttlMs":0' : '', scope === undefined ? PRIVATE : ''].filter(
         (text) => text !== '',
       );
@@ -105,8 +103,9 @@ function withinEra(reply: Reply, to: Era): Shaped {
   return { reply, edits: at === undefined ? [] : [reply.replaceValue(at, INVALID_PARAMS)] };
 }
 
-const hasResultType = (reply: Reply): boolean =>
-  reply.mentions('resultType') && reply.memberAt('resultType') !== undefined;
+/** As `memberAt`, without a walk where the name stands nowhere. */
+const placeOf = (reply: Reply, name: string): number | undefined =>
+  reply.mentions(name) ? reply.memberAt(name) : undefined;
 
 /** Bytes of the leading `resultType` with its comma; 0 when the result does not begin with one. */
 function resultTypeLength(reply: Reply, at: number): number {

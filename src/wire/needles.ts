@@ -8,7 +8,7 @@
 const GRAM = 4;
 /** Longer steps win nothing more: then each look touches another line of the cache anyway. */
 const LONGEST_STEP = 60;
-/** Shorter messages are read byte by byte. */
+/** In shorter messages each look puts its four bytes together itself: a view would cost more than all looks. */
 const SHORT_BYTES = 4 * 1024;
 /** The bits are this many times (as a power of two) as many as those that are set. */
 const SPARE_BITS = 6;
@@ -42,25 +42,21 @@ export class Needles {
     return bytes.length < SHORT_BYTES ? this.#areInShort(bytes, samples) : this.#areInLong(bytes, samples);
   }
 
-  /** Without a view, which costs more than all looks. */
-  #areInShort(bytes: Buffer, { bits, shift, step }: Samples): boolean {
+  #areInShort(bytes: Buffer, samples: Samples): boolean {
     const last = bytes.length - GRAM;
-    for (let at = 0; at <= last; at += step * GRAM) {
+    for (let at = 0; at <= last; at += samples.step * GRAM) {
       const gram = bytes.readInt32LE(at);
-      const slot = hash(gram, shift);
-      if (((bits[slot >>> 3] as number) & (1 << (slot & 7))) !== 0 && this.#isOne(bytes, at, gram)) return true;
+      if (mayBe(samples, gram) && this.#isOne(bytes, at, gram)) return true;
     }
     return false;
   }
 
-  #areInLong(bytes: Buffer, { bits, shift, step }: Samples): boolean {
+  #areInLong(bytes: Buffer, samples: Samples): boolean {
     const skipped = -bytes.byteOffset & (GRAM - 1);
     const grams = gramsIn(bytes, skipped);
-    for (let at = 0; at < grams.length; at += step) {
+    for (let at = 0; at < grams.length; at += samples.step) {
       const gram = grams[at] as number;
-      const slot = hash(gram, shift);
-      if (((bits[slot >>> 3] as number) & (1 << (slot & 7))) !== 0 && this.#isOne(bytes, skipped + at * GRAM, gram))
-        return true;
+      if (mayBe(samples, gram) && this.#isOne(bytes, skipped + at * GRAM, gram)) return true;
     }
     return false;
   }
@@ -69,12 +65,11 @@ export class Needles {
   areInText(text: string): boolean {
     if (text.length < this.#shortest) return false;
     if (text.length >= SHORT_BYTES) return this.areIn(Buffer.from(text, 'latin1'));
-    const { bits, shift, step } = (this.#samples ??= samplesOf(this.#needles));
+    const samples = (this.#samples ??= samplesOf(this.#needles));
     const last = text.length - GRAM;
-    for (let at = 0; at <= last; at += step * GRAM) {
+    for (let at = 0; at <= last; at += samples.step * GRAM) {
       const gram = gramIn(text, at);
-      const slot = hash(gram, shift);
-      if (((bits[slot >>> 3] as number) & (1 << (slot & 7))) !== 0 && this.#isOne(text, at, gram)) return true;
+      if (mayBe(samples, gram) && this.#isOne(text, at, gram)) return true;
     }
     return false;
   }
@@ -89,6 +84,12 @@ export class Needles {
     }
     return false;
   }
+}
+
+/** No means certainly none of them. */
+function mayBe({ bits, shift }: Samples, gram: number): boolean {
+  const slot = hash(gram, shift);
+  return ((bits[slot >>> 3] as number) & (1 << (slot & 7))) !== 0;
 }
 
 function samplesOf(needles: readonly string[]): Samples {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthUnavailable } from '../../src/credential/authorization-server.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
+import { deferred } from '../support/deferred.ts';
 import { aClientsBench, NOTES, oauthServer } from './clients-bench.ts';
-import { AS_PLACE, aRegistration, deferred, untilAborted } from './fake-authorization-servers.ts';
+import { AS_PLACE, aRegistration, untilAborted } from './fake-authorization-servers.ts';
 import { aServer } from './in-memory.ts';
 import { InMemoryClients } from './in-memory-oauth.ts';
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredClient } from '../../src/credential/client-store.ts';
 import type { Clients } from '../../src/credential/clients.ts';
+import { deferred } from '../support/deferred.ts';
 import { aClientsBench, NOTES, oauthServer } from './clients-bench.ts';
-import { AS_PLACE, aRegistration, deferred } from './fake-authorization-servers.ts';
+import { AS_PLACE, aRegistration } from './fake-authorization-servers.ts';
 import { InMemoryClients } from './in-memory-oauth.ts';
 
 const CALLBACK = 'https://px.test/oauth/callback/6LaUHsALLKGkVQVFoXBfZK';

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { OAuthRefusal, OAuthUnavailable } from '../../src/credential/authorization-server.ts';
 import { ProxyError } from '../../src/shared/errors.ts';
 import { Secret } from '../../src/shared/secret.ts';
+import { deferred } from '../support/deferred.ts';
 import { oauthServer } from './clients-bench.ts';
 import { aFlow, answerOf } from './consent-flow-bench.ts';
-import { AS_PLACE, aTokenSet, deferred, untilAborted } from './fake-authorization-servers.ts';
+import { AS_PLACE, aTokenSet, untilAborted } from './fake-authorization-servers.ts';
 
 const settled = (): Promise<void> => new Promise(setImmediate);
 

@@ -120,10 +120,3 @@ export function aTokenSet(accessToken: string, more: Partial<TokenSet> = {}): To
 /** An answer that comes only when it is too late. */
 export const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
-
-/** An answer that comes when the test says so. */
-export function deferred<T = void>() {
-  let [resolve, reject]: [(value: T) => void, (error: Error) => void] = [() => undefined, () => undefined];
-  const promise = new Promise<T>((yes, no) => ([resolve, reject] = [yes, no]));
-  return { promise, resolve: (value: T) => resolve(value), reject: (error: Error) => reject(error) };
-}

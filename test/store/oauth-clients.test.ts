@@ -4,7 +4,8 @@ import type { ClientKey, StoredClient } from '../../src/credential/client-store.
 import { createClientStore } from '../../src/store/oauth-clients.ts';
 import { createServerStore } from '../../src/store/servers.ts';
 import { aClientsBench, oauthServer } from '../credential/clients-bench.ts';
-import { aRegistration, deferred } from '../credential/fake-authorization-servers.ts';
+import { aRegistration } from '../credential/fake-authorization-servers.ts';
+import { deferred } from '../support/deferred.ts';
 import { eventually } from './eventually.ts';
 import { addServer, tenantId } from './open-store.ts';
 import { openTwoNodes, type TwoNodes } from './two-nodes.ts';

@@ -1,6 +1,7 @@
 // What a socket has to be before undici gets it: read no faster than what came is looked at, and ended in a way that a
 // parser which was told to wait survives. undici 7 asserts in the socket's own events that its parser does not wait, where
-// nobody can catch it; a server that hangs up at the right moment would end the process (nodejs/undici 5360). See docs/adr/0023-sockets-before-undici.md.
+// nobody can catch it; a server that hangs up at the right moment would end the process (nodejs/undici 5360). See
+// docs/adr/0023-sockets-before-undici.md.
 import type { Socket } from 'node:net';
 
 /** So much may lie unread; then nothing more is taken from the system. */
@@ -19,21 +20,19 @@ interface Inner {
 
 /** Gives the socket back; to be called before anybody else listens to it. */
 export function readAhead<S extends Socket>(socket: S): S {
-  const inner = socket as unknown as Inner;
-  const parserOf = (): Parser | undefined => parserOn(socket);
   socket.on('end', () => {
-    // All there was has been read, so there is nothing left that it could wait with.
-    if (parserOf()?.paused === true) parserOf()?.resume();
+    // All there was has been read, so there is nothing left that it could wait with; who does not wait, does nothing.
+    parserOn(socket)?.resume();
   });
   socket.on('error', (error: NodeJS.ErrnoException) => {
     // Of a reset undici hopes that the answer was whole, and asks the parser.
-    if (error.code === 'ECONNRESET' && parserOf()?.paused === true) error.code = 'RESET';
+    if (error.code === 'ECONNRESET' && parserOn(socket)?.paused === true) error.code = 'RESET';
   });
   socket.on('close', () => {
-    const parser = parserOf();
+    const parser = parserOn(socket);
     if (parser !== undefined) parser.paused = false;
   });
-  pace(socket, inner);
+  pace(socket);
   return socket;
 }
 
@@ -50,7 +49,8 @@ function parserOn(socket: Socket): Parser | undefined {
 const READS_A_TURN = 8;
 
 /** Behind so many full reads everybody else has a turn; and what is left unread is not read further. */
-function pace(socket: Socket, inner: Inner): void {
+function pace(socket: Socket): void {
+  const inner = socket as unknown as Inner;
   const [askForMore, take] = [inner._read.bind(socket), socket.read.bind(socket)];
   let held: number | undefined;
   let reads = 0;

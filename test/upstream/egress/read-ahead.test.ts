@@ -6,6 +6,7 @@ import { createNetDial } from '../../../src/upstream/egress/dial.ts';
 import { READ_AHEAD_BYTES } from '../../../src/upstream/egress/read-ahead.ts';
 import { exchangeOnce, type HttpAnswer, type HttpRequest } from '../../../src/upstream/http-exchange.ts';
 import { openTestDoor } from '../../support/a-door.ts';
+import { deferred } from '../../support/deferred.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { within } from '../../support/within.ts';
 
@@ -100,12 +101,6 @@ describe('a server that leaves while its answer waits to be read', () => {
     else expect(came.status).toBe(200);
   });
 });
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((settle) => (resolve = settle));
-  return { promise, resolve };
-}
 
 describe('a flood', () => {
   it('is taken from the system no faster than it is looked at', async () => {
