@@ -130,10 +130,11 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     tenant,
     known: (tenantId) => tenants.get(tenantId),
     async find(tenantId, serverId) {
-      for (const { server } of (await tenant(tenantId)).byName.values()) {
-        if (server.id === serverId && !isInvalid(server)) return server;
-      }
-      return undefined;
+      const known = serverIn(await tenant(tenantId), serverId);
+      if (known !== undefined) return known;
+      // Who names a server has its row: another node may have registered it a moment ago, and its notice is under way.
+      await refresh(tenantId);
+      return serverIn(await tenant(tenantId), serverId);
     },
     refresh,
     async keepList(server, owner, listed) {
@@ -156,6 +157,11 @@ export function createRegistry({ loadServers, catalogs, changes, clock, logger }
     },
     close: unsubscribe,
   };
+}
+
+function serverIn({ byName }: TenantServers, serverId: ServerId): UpstreamServer | undefined {
+  for (const { server } of byName.values()) if (server.id === serverId && !isInvalid(server)) return server;
+  return undefined;
 }
 
 function rememberedTexts(before: TenantServers | undefined): FindText {

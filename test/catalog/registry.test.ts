@@ -42,6 +42,16 @@ describe('what is registered', () => {
     expect(await tenant.registry.find('umbrella' as TenantId, id)).toBeUndefined();
   });
 
+  it('is found before this node has heard of it, for who names it knows it from another node', async () => {
+    const tenant = await aKnownTenant('linear');
+    tenant.define('notes');
+    expect(tenant.registry.known(ACME)?.byName.has('notes')).toBe(false);
+    const other = new ATenant();
+    other.define('notes');
+    const { id } = await other.server('notes');
+    expect(await tenant.registry.find(ACME, id)).toMatchObject({ name: 'notes' });
+  });
+
   it('does not give a definition that does not hold to those who look for a server', async () => {
     const tenant = new ATenant();
     tenant.define('broken', { url: 'ftp://x' });
